@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/* Sources: how one number is obtained from metrics.
+ *
+ * Two written forms:
+ *   metric:  a selector — name, or name{label="v",other!="w",third=~"re"}; the bare form
+ * takes any byte in the name but '{' (so acme.cache.used_frac and vllm:x need no quotes)
+ *   expr:    + - * / and parentheses over numbers, selectors, and the functions
+ *            delta(selector), rate(selector): growth since the snapshot before, per
+ * series (and per second); a series seen once, or that went down (a reset), is absent
+ *            sum(e) max(e) min(e) mean(e): over the series of e
+ *            Names in an expr are [A-Za-z_:][A-Za-z0-9_:.]*, anything else in double
+ * quotes.
+ *
+ * An expression has a value per label set: a name yields one per series; arithmetic pairs
+ * the series whose labels are equal, and a number, an aggregate or a lone series pairs
+ * with every one. What has no partner is skipped. At the end the series of the result are
+ * aggregated as the source says. So blocks_used / blocks_total is a ratio per engine
+ * before it is their max.
+ *
+ * Never broken: a value outside the range, NaN, infinite, or divided by zero is skipped
+ * and counted, never clamped, never 0; if nothing is left there is no value and a reason.
+ */
+#ifndef ADP_CORE_EXPR_H
+#define ADP_CORE_EXPR_H
+
+#include "core/error.h"
+#include "core/metrics.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* How the series of one source become one number. NONE: exactly one series is expected.
+ */
+enum adp_aggregate {
+    ADP_AGG_NONE,
+    ADP_AGG_MAX,
+    ADP_AGG_MIN,
+    ADP_AGG_SUM,
+    ADP_AGG_MEAN,
+    ADP_AGG_LAST, /* the last on the page */
+    ADP_AGG_ONLY  /* as NONE, written out */
+};
+
+/* Why a signal (or a source) has no value. The words are adp_why_word's and the log's. */
+enum adp_why {
+    ADP_WHY_PRESENT = 0,
+    ADP_WHY_NEVER_SUPPLIED, /* no source's metric is on the page */
+    ADP_WHY_OUT_OF_RANGE,   /* every series was outside the signal's range */
+    ADP_WHY_NOT_FINITE,     /* every series was NaN or infinite */
+    ADP_WHY_DIVISOR_ZERO,
+    ADP_WHY_FIRST_SAMPLE, /* a counter seen once: no growth is known yet */
+    ADP_WHY_COUNTER_RESET,
+    ADP_WHY_NO_PARTNER,  /* arithmetic found no series with equal labels */
+    ADP_WHY_AMBIGUOUS,   /* several series and no declared aggregation */
+    ADP_WHY_STALE,       /* older than max_age */
+    ADP_WHY_TOO_MANY,    /* more series than the scratch holds */
+    ADP_WHY_NO_SNAPSHOT, /* nothing was published yet */
+    ADP_WHY_COUNT
+};
+const char *adp_why_word(enum adp_why why); /* "never_supplied", …; "present" for 0 */
+
+enum adp_aggregate adp_aggregate_of(const char *word, bool *ret_known);
+const char *adp_aggregate_word(enum adp_aggregate aggregate); /* "max", …; "none" */
+
+/* A metric's other name, tried when the first is not on the page. */
+struct adp_rename {
+    const char *from, *to;
+};
+
+struct adp_expr;    /* a compiled source; read-only once made, shared by threads */
+struct adp_scratch; /* working memory of one evaluating thread */
+
+/* Compiles `text`. Errors carry `file` and the place: `line` as given and `column` plus
+ * the offset in `text` (both 1-based, of the first byte of `text`). ADP_ESYNTAX,
+ * ADP_EINVAL (depth, size: at most 64 nested parentheses, 256 nodes, 4096 bytes),
+ * ADP_ENOMEM. [control] */
+int adp_expr_compile_metric(struct adp_expr **ret, const char *text, const char *file,
+                            uint32_t line, uint32_t column, struct adp_error *err);
+int adp_expr_compile(struct adp_expr **ret, const char *text, const char *file,
+                     uint32_t line, uint32_t column, struct adp_error *err);
+void adp_expr_destroy(struct adp_expr *expr);
+
+/* The text as written: what the log names the source by. */
+const char *adp_expr_text(const struct adp_expr *expr);
+/* The i-th metric name the source asks for, or NULL past the last. */
+const char *adp_expr_metric(const struct adp_expr *expr, uint32_t i);
+/* True when it needs a snapshot before (delta, rate). */
+bool adp_expr_needs_before(const struct adp_expr *expr);
+
+/* `series`: the most series any one selector may match; more make the source TOO_MANY. */
+int adp_scratch_create(struct adp_scratch **ret, uint32_t series);
+void adp_scratch_destroy(struct adp_scratch *scratch);
+
+/* What an expression is evaluated over. */
+struct adp_moment {
+    const struct adp_metrics *now;
+    const struct adp_metrics *before; /* NULL: none */
+    double elapsed_s;                 /* between the two; above 0 if before is given */
+    const struct adp_rename *renames; /* may be NULL */
+    uint32_t n_renames;
+};
+
+struct adp_value {
+    double value;             /* garbage unless the return is ADP_WHY_PRESENT */
+    uint32_t taken;           /* series of the result that were used */
+    uint32_t skipped;         /* series that were not */
+    enum adp_why skipped_why; /* why the first of them was not; PRESENT when none */
+    bool has_time;
+    double time_s;   /* oldest timestamp among the series used */
+    char differ[96]; /* AMBIGUOUS: labels in which the series differ, "engine, model_name"
+                      */
+};
+
+/* Evaluates over one moment; series of the result outside [lo, hi] are skipped, then the
+ * rest aggregated, then the aggregate itself held against the range. Allocates nothing.
+ * [hot] per scratch. */
+enum adp_why adp_expr_evaluate(const struct adp_expr *expr,
+                               const struct adp_moment *moment,
+                               enum adp_aggregate aggregate, double lo, double hi,
+                               struct adp_scratch *scratch, struct adp_value *ret);
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* Metrics: the raw series of one moment, under their own names. Filled from a page of
+ * text (core/promtext.h) or one by one; read by sources (core/expr.h) and by the log.
+ *
+ *  1. A series is a name, labels and a finite or non-finite value, exactly as given:
+ * nothing is judged here.
+ *  2. Two series with one name and the same labels (in any order) are one: the last value
+ *     stays, `duplicates` counts.
+ *  3. All strings live in the object's own storage; adp_metrics_clear keeps the memory,
+ * so that a page of a known shape is read again without allocating. */
+#ifndef ADP_CORE_METRICS_H
+#define ADP_CORE_METRICS_H
+
+#include "core/error.h"
+#include "core/line.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ADP_METRICS_MAX_SERIES 65536u      /* per object */
+#define ADP_METRICS_MAX_LABELS 64u         /* per series */
+#define ADP_METRICS_MAX_TEXT   (16u << 20) /* bytes of names and label values in all */
+
+/* Bytes that are somebody else's; not NUL-terminated. */
+struct adp_str {
+    const char *p;
+    size_t n;
+};
+
+struct adp_label {
+    struct adp_str name, value;
+};
+
+struct adp_series {
+    struct adp_str name;
+    const struct adp_label *labels; /* sorted by name */
+    uint32_t n_labels;
+    uint32_t next; /* next series of this name, in page order; ADP_NO_SERIES at the end */
+    double value;
+    bool has_time;
+    double time_s; /* seconds since the epoch; only if has_time */
+};
+#define ADP_NO_SERIES 0xffffffffu
+
+struct adp_metrics;
+
+/* [control] ADP_ENOMEM. Destroying NULL is fine. */
+int adp_metrics_create(struct adp_metrics **ret);
+void adp_metrics_destroy(struct adp_metrics *metrics);
+void adp_metrics_clear(struct adp_metrics *metrics);
+
+/* Adds one series; copies every string. `labels` may be NULL when n_labels is 0; they
+ * need not be sorted. ADP_EFULL past a bound above, ADP_EINVAL for an empty name or a
+ * label given twice, ADP_ENOMEM. On failure nothing is added. */
+int adp_metrics_add(struct adp_metrics *metrics, struct adp_str name,
+                    const struct adp_label *labels, uint32_t n_labels, double value,
+                    bool has_time, double time_s, struct adp_error *err);
+
+/* All series in the order they were first added; borrowed until clear or destroy. */
+uint32_t adp_metrics_count(const struct adp_metrics *metrics);
+const struct adp_series *adp_metrics_at(const struct adp_metrics *metrics, uint32_t i);
+/* First series of exactly this name, or ADP_NO_SERIES; follow `next` for the others. */
+uint32_t adp_metrics_find(const struct adp_metrics *metrics, const char *name,
+                          size_t len);
+/* The series of this name with these labels (sorted by name), or NULL. */
+const struct adp_series *adp_metrics_same(const struct adp_metrics *metrics,
+                                          const struct adp_series *as);
+uint32_t adp_metrics_duplicates(const struct adp_metrics *metrics);
+/* Newest timestamp of any series, seconds since the epoch; false when none has one. */
+bool adp_metrics_newest(const struct adp_metrics *metrics, double *ret_s);
+
+/* Appends the JSON object of all series: the key is the bare name when it is the only
+ * series of that name, else `name{label="value",…}` with \\, \" and \n escaped in values;
+ * the value a number, or null when it is not finite. */
+void adp_metrics_write(const struct adp_metrics *metrics, struct adp_line *line);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* Numbers as foreign text and back, in the C locale whatever the process's locale is. */
+#ifndef ADP_CORE_NUMBER_H
+#define ADP_CORE_NUMBER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Longest text adp_number_print writes, without a NUL. */
+#define ADP_NUMBER_MAX 32
+
+/* Reads the whole of `text[0..len)` as a number: decimal digits with an optional sign,
+ * point and exponent, or NaN, Inf, Infinity with an optional sign, in any case (Go's
+ * ParseFloat as Prometheus uses it, less its hexadecimal and underscore forms). Overflow
+ * reads as infinite, as strtod does. Correctly rounded. False, and *ret untouched, for
+ * anything else: empty, blanks, hexadecimal, a comma, trailing bytes. [any] */
+bool adp_number_parse(const char *text, size_t len, double *ret);
+
+/* Writes `value` so that it reads back to the same bits: the shortest of the exact
+ * decimal with up to 6 places, %.15g, %.16g, %.17g that does. Not finite: writes "null",
+ * since absence is what such a value means. No NUL. Returns the length, at most
+ * ADP_NUMBER_MAX. Fast path: n = round(v * 10^6), |n| < 2^53, n / 10^6 == v: both are
+ * exact doubles and IEEE division is correctly rounded, so the decimal n / 10^6 reads
+ * back to v. [any] */
+size_t adp_number_print(char *to, double value);
+
+size_t adp_number_print_u64(char *to, uint64_t value);
+size_t adp_number_print_i64(char *to, int64_t value);
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/* Signals: the named quantities policies decide on, and how each is read from metrics.
+ *
+ *  1. Absence is never zero: a reading is present with a value, or absent with a reason.
+ *  2. Out of range is skipped, never clamped.
+ *  3. Sources are tried in order and the first that yields a sane value wins; two sources
+ * are never added together. The operator's go before the shipped ones.
+ *  4. Scale is fixed by the metric's name, never guessed from its value.
+ *  5. Several series need a declared aggregation. A source of the operator's that matches
+ *     several without one makes the signal absent (ambiguous): trying the next source
+ * would hide the mistake. */
+#ifndef ADP_CORE_SIGNAL_H
+#define ADP_CORE_SIGNAL_H
+
+#include "core/expr.h"
+
+#define ADP_MAX_KNOWN          64u /* signals one set may hold: one presence word */
+#define ADP_MAX_SOURCES        32u /* per signal */
+#define ADP_SIGNAL_NAME        63u /* longest name, [a-z][a-z0-9_]* */
+#define ADP_DICTIONARY_VERSION "0.1.0"
+
+/* A signal as declared, by us (core/dictionary.c) or by the operator. */
+struct adp_signal_def {
+    const char *name, *unit;
+    double lo, hi;                /* inclusive; infinite where open */
+    enum adp_aggregate aggregate; /* of shipped sources */
+    uint64_t max_age_ns;          /* older readings are absent */
+    const char *about;            /* one sentence for people */
+    const char *const
+        *metrics; /* shipped sources in order, NULL-terminated: text beginning */
+                  /* with '=' is an expr, else a metric */
+};
+
+/* The shipped dictionary; *ret_n entries. */
+const struct adp_signal_def *adp_dictionary(uint32_t *ret_n);
+
+struct adp_signals; /* a set: built by one thread, then read-only and shared */
+
+/* A set with the shipped dictionary in it. ADP_ENOMEM. [control] */
+int adp_signals_create(struct adp_signals **ret, struct adp_error *err);
+void adp_signals_destroy(struct adp_signals *set);
+
+/* Declares a new signal; strings are copied. ADP_EINVAL: name known already or malformed,
+ * range empty; ADP_EFULL. *ret is its index, stable for the life of the set. */
+int adp_signals_add(struct adp_signals *set, const char *name, const char *unit,
+                    double lo, double hi, uint64_t max_age_ns, uint32_t *ret,
+                    struct adp_error *err);
+/* Adds a source of the operator's behind those added before it and ahead of the shipped
+ * ones. `aggregate` NONE: the source must match one series. The expression is taken, also
+ * on failure. */
+int adp_signals_source_take(struct adp_signals *set, uint32_t signal,
+                            struct adp_expr *source, enum adp_aggregate aggregate,
+                            struct adp_error *err);
+void adp_signals_max_age(struct adp_signals *set, uint32_t signal, uint64_t max_age_ns);
+/* Another name for a signal. ADP_EINVAL: taken. */
+int adp_signals_alias(struct adp_signals *set, const char *name, uint32_t signal,
+                      struct adp_error *err);
+/* Another name for a metric, tried second (core/expr.h). */
+int adp_signals_rename(struct adp_signals *set, const char *from, const char *to,
+                       struct adp_error *err);
+
+uint32_t adp_signals_count(const struct adp_signals *set);
+/* Index by name or alias; -1 when not known. */
+int adp_signals_find(const struct adp_signals *set, const char *name);
+/* Borrowed for the life of the set. */
+const char *adp_signals_name(const struct adp_signals *set, uint32_t signal);
+const char *adp_signals_unit(const struct adp_signals *set, uint32_t signal);
+const char *adp_signals_about(const struct adp_signals *set,
+                              uint32_t signal); /* or NULL */
+void adp_signals_range(const struct adp_signals *set, uint32_t signal, double *ret_lo,
+                       double *ret_hi);
+uint64_t adp_signals_age_limit(const struct adp_signals *set, uint32_t signal);
+uint32_t adp_signals_sources(const struct adp_signals *set, uint32_t signal);
+const struct adp_expr *adp_signals_source(const struct adp_signals *set, uint32_t signal,
+                                          uint32_t source,
+                                          enum adp_aggregate *ret_aggregate);
+/* All known names, NULL-terminated, for "nearest" messages; borrowed until the set
+ * changes. */
+const char *const *adp_signals_names(const struct adp_signals *set);
+
+/* What was read for one signal. */
+struct adp_reading {
+    enum adp_why why; /* PRESENT, or the reason of the source that came nearest */
+    int32_t source;   /* which source supplied it, or was nearest; -1: none on the page */
+    double value;     /* garbage unless PRESENT */
+    double age_s;     /* when read; 0 unless the metric carried a timestamp */
+    uint64_t expires_ns; /* on the clock of `now_ns`: absent from then on */
+    uint32_t taken, skipped;
+    enum adp_why skipped_why;
+    char differ[96]; /* AMBIGUOUS */
+};
+
+/* Reads every signal of the set: readings[0 .. count). `now_ns` is the monotonic clock at
+ * which the metrics were measured, `wall_s` the wall clock that their timestamps are held
+ * against. Allocates nothing. [hot] per scratch. "Nearest" source, for the reason: the
+ * first one whose metric was on the page. */
+void adp_signals_read(const struct adp_signals *set, const struct adp_moment *moment,
+                      uint64_t now_ns, double wall_s, struct adp_scratch *scratch,
+                      struct adp_reading *readings);
+
+#endif
