@@ -48,7 +48,7 @@ refuse() { # NAME COMPILER ARGUMENT...
     fi
     ran=$((ran + 1))
     if "$@" -ffreestanding -fsyntax-only -I"$include" "$work/alone.c" >"$work/out" 2>&1 ||
-        ! grep -q 'static.*assertion failed' "$work/out"; then
+        ! grep -q 'static.*assert.*failed' "$work/out"; then
         echo "failed: $name: compiles, or fails for another reason"
         cat "$work/out"
         failed=$((failed + 1))
