@@ -9,6 +9,7 @@
 #ifndef ADP_RUNTIME_CONFIG_H
 #define ADP_RUNTIME_CONFIG_H
 
+#include "core/reason.h"
 #include "core/signal.h"
 
 #include <admitperf/runtime.h>
@@ -60,8 +61,6 @@ struct adp_policy_setting {
     struct adp_place place, use_place, sha256_place;
 };
 
-enum adp_status_profile { ADP_STATUS_STANDARD, ADP_STATUS_LLM_D, ADP_STATUS_DYNAMO };
-
 struct adp_scrape_setting {
     const char *name, *url;
     uint64_t interval_ns, timeout_ns;
@@ -81,7 +80,7 @@ struct adp_config {
     uint32_t n_scrape;
     struct adp_policy_setting *policies; /* [0] governs, the rest are shadows; n >= 1 */
     uint32_t n_policies;
-    enum adp_status_profile status_profile;
+    enum adp_profile status_profile;
     bool log_none;
     const char *log_path;  /* template with {experiment} {policy} {run}, as written or
                               the default; relative to the current directory */
