@@ -74,7 +74,7 @@ function judge(where, log_name, result,
         } else if (line !~ /^[ \t]*$/ && line !~ /\(exit status: [0-9]+\)$/) {
             last = line
             at[n_last++ % 20] = line
-            if (line ~ /:[0-9]+:[FE]:/)
+            if (line ~ /:[0-9]+:[FE]:|^SUMMARY: .*Sanitizer|: runtime error: /)
                 said_of[++n_of] = line
         }
     }
