@@ -15,10 +15,9 @@ static void kv_wall(void *self, const struct adp_view *v, struct adp_verdict *w)
 {
     (void)self;
     if (adp_ge(v, KV, 0)) {
-        adp_reject(w, ADP_R_KV_PRESSURE);
-        w->binding = KV;
+        adp_reject(w, ADP_R_KV_PRESSURE, KV);
     } else if (adp_gt(v, QUEUE, 1))
-        adp_defer(w, ADP_R_QUEUE_DEPTH, 200.0);
+        adp_defer(w, ADP_R_QUEUE_DEPTH, ADP_NONE, 200.0);
     else
         adp_admit(w);
 }
@@ -48,21 +47,21 @@ static void unknown_reason(void *self, const struct adp_view *v, struct adp_verd
 {
     (void)self;
     (void)v;
-    adp_reject(w, 99);
+    adp_reject(w, 99, ADP_NONE);
 }
 
 static void no_reason(void *self, const struct adp_view *v, struct adp_verdict *w)
 {
     (void)self;
     (void)v;
-    adp_reject(w, 0);
+    adp_reject(w, 0, ADP_NONE);
 }
 
 static void own_error_reason(void *self, const struct adp_view *v, struct adp_verdict *w)
 {
     (void)self;
     (void)v;
-    adp_reject(w, ADP_R_POLICY_ERROR);
+    adp_reject(w, ADP_R_POLICY_ERROR, ADP_NONE);
 }
 
 static void bad_numbers(void *self, const struct adp_view *v, struct adp_verdict *w)
@@ -88,7 +87,7 @@ static void refuses_with_ticket(void *self, const struct adp_view *v,
 {
     (void)self;
     (void)v;
-    adp_reject(w, ADP_R_RATE_LIMIT);
+    adp_reject(w, ADP_R_RATE_LIMIT, ADP_NONE);
     w->ticket = 77;
 }
 

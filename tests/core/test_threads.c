@@ -22,7 +22,7 @@ static void decide(void *self, const struct adp_view *v, struct adp_verdict *w)
     serial_count++;
     /* The two signals of a snapshot belong together: queue is always kv × 100. */
     if (adp_has(v, kv) && v->signal[1] != v->signal[kv] * 100) {
-        adp_reject(w, ADP_R_KV_PRESSURE);
+        adp_reject(w, ADP_R_KV_PRESSURE, ADP_NONE);
         return;
     }
     adp_admit(w);
