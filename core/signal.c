@@ -243,13 +243,6 @@ void adp_signals_max_age(struct adp_signals *set, uint32_t signal, uint64_t max_
 
 /* ---- asking ---- */
 
-const struct adp_rename *adp_signals_renames(const struct adp_signals *set,
-                                             uint32_t *ret_n)
-{
-    *ret_n = set->n_renames;
-    return set->renames;
-}
-
 uint32_t adp_signals_count(const struct adp_signals *set)
 {
     return set->n;
@@ -368,9 +361,12 @@ void adp_signals_read(const struct adp_signals *set, const struct adp_moment *mo
                       uint64_t now_ns, double wall_s, struct adp_scratch *scratch,
                       struct adp_reading *readings)
 {
+    struct adp_moment own = *moment;
+    own.renames = set->renames;
+    own.n_renames = set->n_renames;
     for (uint32_t i = 0; i < set->n; i++) {
         if (moment->now)
-            readings[i] = read_signal(&set->signals[i], moment, now_ns, wall_s, scratch);
+            readings[i] = read_signal(&set->signals[i], &own, now_ns, wall_s, scratch);
         else
             readings[i] =
                 (struct adp_reading) { .why = ADP_WHY_NO_SNAPSHOT, .source = -1 };

@@ -63,10 +63,6 @@ int adp_signals_alias(struct adp_signals *set, const char *name, uint32_t signal
 int adp_signals_rename(struct adp_signals *set, const char *from, const char *to,
                        struct adp_error *err);
 
-/* The renames, for struct adp_moment; borrowed until the set changes. */
-const struct adp_rename *adp_signals_renames(const struct adp_signals *set,
-                                             uint32_t *ret_n);
-
 uint32_t adp_signals_count(const struct adp_signals *set);
 /* Index by name or alias; -1 when not known. */
 int adp_signals_find(const struct adp_signals *set, const char *name);
@@ -102,8 +98,8 @@ struct adp_reading {
 
 /* Reads every signal of the set: readings[0 .. count). `now_ns` is the monotonic clock at
  * which the metrics were measured, `wall_s` the wall clock that their timestamps are held
- * against. `moment` should bring adp_signals_renames; one without metrics makes every
- * reading NO_SNAPSHOT. Allocates nothing. [hot] per scratch.
+ * against. The set's own renames are used, whatever `moment` brings; one without metrics
+ * makes every reading NO_SNAPSHOT. Allocates nothing. [hot] per scratch.
  * A stale source yields no sane value, so the next one is tried. "Nearest" source, for
  * the reason: the first one whose metrics were on the page. */
 void adp_signals_read(const struct adp_signals *set, const struct adp_moment *moment,

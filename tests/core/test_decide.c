@@ -571,6 +571,54 @@ START_TEST(metrics_given_with_the_request_decide_and_stay_in_its_line)
 }
 END_TEST
 
+START_TEST(a_renamed_metric_is_read_published_or_given_with_the_request)
+{
+    open_with(&kv_wall_policy, NULL);
+    ck_assert_int_eq(
+        adp_signals_rename(stage.signals, "vllm:kv_cache_usage_perc", "acme:kv", NULL),
+        0);
+    struct adp_str name = { "acme:kv", 7 };
+    struct adp_metrics *m = adp_publisher_next(stage.publisher);
+    ck_assert_int_eq(adp_metrics_add(m, name, NULL, 0, 0.97, false, 0, NULL), 0);
+    ck_assert_int_eq(adp_publisher_publish(stage.publisher, stage.signals, 1,
+                                           stage.now_ns, stage_wall(&stage), NULL),
+                     0);
+    ck_assert_uint_eq(stage_decide(&stage, "r1").status, 503);
+    struct adp_decision d;
+    m = stage.lane[0]->now;
+    ck_assert_int_eq(adp_metrics_add(m, name, NULL, 0, 0.98, false, 0, NULL), 0);
+    adp_decide(stage.lane[0], &stage.generations, NULL, m, &d, NULL);
+    ck_assert_uint_eq(d.status, 503);
+}
+END_TEST
+
+START_TEST(counters_given_with_requests_grow_against_the_ones_before)
+{
+    static const char *const names[] = { "vllm:prefix_cache_hits_total",
+                                         "vllm:prefix_cache_queries_total" };
+    static const double values[][2] = { { 100, 200 }, { 130, 300 } };
+    open_with(&kv_wall_policy, NULL);
+    for (int i = 0; i < 2; i++) {
+        struct adp_metrics *m = stage.lane[0]->now;
+        struct adp_decision d;
+        adp_metrics_clear(m);
+        for (int k = 0; k < 2; k++)
+            adp_metrics_add(m, (struct adp_str) { names[k], strlen(names[k]) }, NULL, 0,
+                            values[i][k], false, 0, NULL);
+        adp_decide(stage.lane[0], &stage.generations, NULL, m, &d, NULL);
+        stage.now_ns += 2000000000u;
+    }
+    json_t *all = stage_lines(&stage), *first = stage_line(all, "verdict", 0);
+    json_t *then = stage_line(all, "verdict", 1);
+    ck_assert_str_eq(stage_text(json_object_get(first, "whys"), "prefix_hit_rate"),
+                     "first_sample");
+    /* (130 - 100) / (300 - 200) */
+    ck_assert(json_real_value(json_object_get(json_object_get(then, "signals"),
+                                              "prefix_hit_rate")) == 0.3);
+    json_decref(all);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("decide");
@@ -599,6 +647,8 @@ int main(void)
     tcase_add_test(t, every_fact_given_is_in_the_line_and_no_other);
     tcase_add_test(t, an_id_longer_than_64_bytes_is_recorded_by_its_hash);
     tcase_add_test(t, metrics_given_with_the_request_decide_and_stay_in_its_line);
+    tcase_add_test(t, a_renamed_metric_is_read_published_or_given_with_the_request);
+    tcase_add_test(t, counters_given_with_requests_grow_against_the_ones_before);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_ENV);

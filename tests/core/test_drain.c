@@ -10,9 +10,8 @@ static void admits(void *self, const struct adp_view *v, struct adp_verdict *w)
     adp_admit(w);
 }
 
-static const struct adp_policy policy = {
-    ADP_HEAD, .name = "admits", .threading = ADP_CONCURRENT, .decide = admits
-};
+static const struct adp_policy policy = { ADP_HEAD, .name = "admits",
+                                          .threading = ADP_CONCURRENT, .decide = admits };
 
 static void setup(void)
 {
@@ -29,8 +28,7 @@ static size_t count(json_t *all, const char *key)
 {
     size_t n = 0, at;
     json_t *line;
-    json_array_foreach (all, at, line)
-        n += json_object_get(line, key) != NULL;
+    json_array_foreach(all, at, line) n += json_object_get(line, key) != NULL;
     return n;
 }
 
@@ -103,7 +101,8 @@ START_TEST(a_snapshot_comes_before_the_decisions_that_name_it)
     size_t at;
     uint64_t newest = 0;
     json_t *line;
-    json_array_foreach (all, at, line) {
+    json_array_foreach(all, at, line)
+    {
         if (!json_object_get(line, "verdict"))
             newest = number(line, "snapshot");
         else
@@ -166,9 +165,9 @@ START_TEST(an_outcome_keeps_every_fact_the_host_adds)
     adp_name_set(&name, "r1");
     adp_lane_put_outcome(stage.lane[0], 0, &name, &result);
     json_t *all = stage_lines(&stage), *line = stage_line(all, "outcome", 0);
-    json_t *want = json_pack("{s:f,s:b,s:i,s:s,s:f,s:s}", "ttft_ms", 418.25, "ok", 0,
-                             "status", 499, "end", "cancelled", "prefill_ms", 12.5,
-                             "model \"x\"", "q\nwen");
+    json_t *want =
+        json_pack("{s:f,s:b,s:i,s:s,s:f,s:s}", "ttft_ms", 418.25, "ok", 0, "status", 499,
+                  "end", "cancelled", "prefill_ms", 12.5, "model \"x\"", "q\nwen");
     ck_assert(json_equal(json_object_get(line, "outcome"), want));
     ck_assert_str_eq(stage_text(line, "request_id"), "r1");
     ck_assert(json_is_null(json_object_get(line, "id")));
@@ -189,26 +188,59 @@ static struct adp_rec_decision *first_decision(void)
     return (struct adp_rec_decision *)(void *)first_record();
 }
 
-static void zero_bytes(void) { first_record()->bytes = 0; }
-static void odd_bytes(void) { first_record()->bytes = 61; }
-static void endless_bytes(void) { first_record()->bytes = UINT32_MAX - 7; }
-static void short_bytes(void) { first_record()->bytes = 16; }
-static void head_only(void) { first_record()->bytes = sizeof(struct adp_record); }
-static void unknown_kind(void) { first_record()->kind = 77; }
-static void tail_ahead(void) { adp_region_ring(stage.region, 1)->tail += 1ull << 40; }
-static void tail_behind(void) { adp_region_ring(stage.region, 1)->tail = UINT64_MAX - 7; }
-static void too_many_signals(void) { first_decision()->n_signals = 200; }
-static void long_metrics(void) { first_decision()->metrics_len = 1u << 30; }
+static void zero_bytes(void)
+{
+    first_record()->bytes = 0;
+}
+static void odd_bytes(void)
+{
+    first_record()->bytes = 61;
+}
+static void endless_bytes(void)
+{
+    first_record()->bytes = UINT32_MAX - 7;
+}
+static void short_bytes(void)
+{
+    first_record()->bytes = 16;
+}
+static void head_only(void)
+{
+    first_record()->bytes = sizeof(struct adp_record);
+}
+static void unknown_kind(void)
+{
+    first_record()->kind = 77;
+}
+static void tail_ahead(void)
+{
+    adp_region_ring(stage.region, 1)->tail += 1ull << 40;
+}
+static void tail_behind(void)
+{
+    adp_region_ring(stage.region, 1)->tail = UINT64_MAX - 7;
+}
+static void too_many_signals(void)
+{
+    first_decision()->n_signals = 200;
+}
+static void long_metrics(void)
+{
+    first_decision()->metrics_len = 1u << 30;
+}
 static void long_names(void)
 {
     first_decision()->id_len = 255;
     first_decision()->tenant_len = 255;
 }
-static void lying_inline(void) { first_decision()->flags |= ADP_REC_INLINE; }
+static void lying_inline(void)
+{
+    first_decision()->flags |= ADP_REC_INLINE;
+}
 
 static void (*const madness[])(void) = {
-    zero_bytes,   odd_bytes,   endless_bytes,    short_bytes,  head_only,  unknown_kind,
-    tail_ahead,   tail_behind, too_many_signals, long_metrics, long_names, lying_inline,
+    zero_bytes, odd_bytes,   endless_bytes,    short_bytes,  head_only,  unknown_kind,
+    tail_ahead, tail_behind, too_many_signals, long_metrics, long_names, lying_inline,
 };
 
 START_TEST(a_damaged_ring_is_abandoned_said_and_the_others_go_on)
@@ -219,18 +251,28 @@ START_TEST(a_damaged_ring_is_abandoned_said_and_the_others_go_on)
     adp_decide(stage.lane[1], &stage.generations, NULL, NULL, &d, NULL);
     json_t *all = stage_lines(&stage);
     ck_assert_uint_eq(count(all, "verdict"), 1);
-    ck_assert_str_eq(stage_text(json_object_get(stage_line(all, "dropped", 0), "dropped"),
-                                "what"),
-                     "ring");
+    ck_assert_str_eq(
+        stage_text(json_object_get(stage_line(all, "dropped", 0), "dropped"), "what"),
+        "ring");
     ck_assert_uint_eq(adp_drain_count(stage.drain).damaged, 1);
     json_decref(all);
 }
 END_TEST
 
-/* Words that lie about themselves without overrunning anything: the line stays readable. */
-static void unknown_policy(void) { first_decision()->policy = 250; }
-static void unknown_generation(void) { first_decision()->generation = 9999; }
-static void unknown_snapshot(void) { first_decision()->snapshot = 1ull << 60; }
+/* Words that lie about themselves without overrunning anything: the line stays readable.
+ */
+static void unknown_policy(void)
+{
+    first_decision()->policy = 250;
+}
+static void unknown_generation(void)
+{
+    first_decision()->generation = 9999;
+}
+static void unknown_snapshot(void)
+{
+    first_decision()->snapshot = 1ull << 60;
+}
 static void unknown_words(void)
 {
     first_decision()->action = 99;
@@ -239,8 +281,8 @@ static void unknown_words(void)
     first_decision()->binding = 63;
 }
 
-static void (*const lies[])(void) = { unknown_policy, unknown_generation, unknown_snapshot,
-                                      unknown_words };
+static void (*const lies[])(void) = { unknown_policy, unknown_generation,
+                                      unknown_snapshot, unknown_words };
 
 START_TEST(a_lie_that_fits_still_makes_a_line_of_json)
 {

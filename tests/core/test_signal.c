@@ -63,7 +63,6 @@ static void read_pages(const char *page, const char *before)
 {
     struct adp_metrics *now = page_of(page), *old = before ? page_of(before) : NULL;
     struct adp_moment moment = { .now = now, .before = old, .elapsed_s = 10 };
-    moment.renames = adp_signals_renames(set, &moment.n_renames);
     adp_signals_read(set, &moment, now_ns, wall_s, scratch, readings);
     adp_metrics_destroy(old);
     adp_metrics_destroy(now);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What runs side by side, for TSan: lanes deciding, outcomes crossing lanes, a publisher, the
- * log's thread. Every decision must be a line or an accounted loss, every ticket settled once. */
+/* What runs side by side, for TSan: lanes deciding, outcomes crossing lanes, a publisher,
+ * the log's thread. Every decision must be a line or an accounted loss, every ticket
+ * settled once. */
 #include "tests/core/stage.h"
 
 #include "core/log.h"
@@ -39,13 +40,11 @@ static void outcome(void *self, const struct adp_outcome *o)
 
 static const struct adp_signal reads[] = { { "kv_pressure", "ratio", 0, 0 },
                                            { "queue_depth", "requests", 0, 0 } };
-static const struct adp_policy policy = { ADP_HEAD,
-                                          .n_signals = 2,
-                                          .signals = reads,
-                                          .name = "threads",
-                                          .threading = ADP_SERIAL,
-                                          .decide = decide,
-                                          .outcome = outcome };
+static const struct adp_policy policy = {
+    ADP_HEAD,          .n_signals = 2,          .signals = reads,
+    .name = "threads", .threading = ADP_SERIAL, .decide = decide,
+    .outcome = outcome
+};
 
 static void *run_lane(void *arg)
 {
@@ -86,7 +85,9 @@ START_TEST(threads_share_a_runtime_without_loss_or_doubles)
     char path[] = "/tmp/adp-threads-XXXXXX";
     close(mkstemp(path));
     stage_open(&stage, policies, 1 << 20, 1024);
-    struct adp_log_options options = { .path = path, .poll_ms = 1, .clock = &stage.clock };
+    struct adp_log_options options = { .path = path,
+                                       .poll_ms = 1,
+                                       .clock = &stage.clock };
     ck_assert_int_eq(adp_log_open_take(&log, &options, stage.drain, NULL), 0);
     ck_assert_int_eq(adp_log_start(log, NULL), 0);
     stage.drain = NULL;

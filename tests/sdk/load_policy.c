@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* load_policy FILE: loads a policy through the loader and prints its name, or why not.
- * For test_install.sh. */
+ * For example.test. */
 #include "runtime/loader/loader.h"
 
 #include <stdio.h>
