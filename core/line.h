@@ -12,13 +12,15 @@
 #include <stdint.h>
 
 struct adp_line {
-    char *text; /* owned; not NUL-terminated */
+    char *text; /* owned; not NUL-terminated; NULL until the first append */
     size_t len, cap;
     bool broken; /* an allocation failed: the text is not whole */
 };
 
 void adp_line_init(struct adp_line *line);
+/* Frees the text; the line is as after init. */
 void adp_line_finish(struct adp_line *line);
+/* Empties it for reuse: keeps the memory, and is no longer broken. */
 void adp_line_clear(struct adp_line *line);
 
 /* Makes room for `more` bytes; false when memory is out (the line is then broken). */
@@ -31,6 +33,9 @@ void adp_line_puts(struct adp_line *line, const char *text);
  * escaped as \uXXXX (surrogate pairs above U+FFFF); each byte that is not valid UTF-8 as
  * \ufffd. */
 void adp_line_string(struct adp_line *line, const char *text, size_t len);
+/* The inside of such a string, for one that is put together from parts. A part ends where
+ * a character ends, or that character is not valid. */
+void adp_line_escaped(struct adp_line *line, const char *text, size_t len);
 /* A JSON string, or null for a NULL pointer. */
 void adp_line_string_or_null(struct adp_line *line, const char *text);
 /* A JSON number, or null when not finite. */

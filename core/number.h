@@ -17,14 +17,15 @@
  * anything else: empty, blanks, hexadecimal, a comma, trailing bytes. [any] */
 bool adp_number_parse(const char *text, size_t len, double *ret);
 
-/* Writes `value` so that it reads back to the same bits: the shortest of the exact
- * decimal with up to 6 places, %.15g, %.16g, %.17g that does. Not finite: writes "null",
- * since absence is what such a value means. No NUL. Returns the length, at most
- * ADP_NUMBER_MAX. Fast path: n = round(v * 10^6), |n| < 2^53, n / 10^6 == v: both are
- * exact doubles and IEEE division is correctly rounded, so the decimal n / 10^6 reads
- * back to v. [any] */
+/* Writes `value` so that it reads back to the same bits: the first that does of an
+ * integer below 2^53, a decimal with up to 6 places, %.15g, %.16g, %.17g. Minus zero is
+ * "-0.0", which JSON readers keep. Not finite: writes "null", since absence is what such
+ * a value means. No NUL. Returns the length, at most ADP_NUMBER_MAX. Fast path: n =
+ * round(v * 10^6), |n| < 2^53, n / 10^6 == v: both are exact doubles and IEEE division is
+ * correctly rounded, so the decimal n / 10^6 reads back to v. [any] */
 size_t adp_number_print(char *to, double value);
 
+/* An integer in decimal, no NUL; returns the length. [any] */
 size_t adp_number_print_u64(char *to, uint64_t value);
 size_t adp_number_print_i64(char *to, int64_t value);
 

@@ -59,6 +59,10 @@ int adp_signals_alias(struct adp_signals *set, const char *name, uint32_t signal
 int adp_signals_rename(struct adp_signals *set, const char *from, const char *to,
                        struct adp_error *err);
 
+/* The renames, for struct adp_moment; borrowed until the set changes. */
+const struct adp_rename *adp_signals_renames(const struct adp_signals *set,
+                                             uint32_t *ret_n);
+
 uint32_t adp_signals_count(const struct adp_signals *set);
 /* Index by name or alias; -1 when not known. */
 int adp_signals_find(const struct adp_signals *set, const char *name);

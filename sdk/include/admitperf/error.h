@@ -11,6 +11,7 @@ extern "C" {
 
 /* What functions return on failure. 0 is success. */
 enum adp_code {
+    ADP_NOTE = 1,     /* in a list: nothing failed, but it is worth saying */
     ADP_ENOMEM = -1,  /* out of memory */
     ADP_EINVAL = -2,  /* an argument or a value breaks its contract */
     ADP_ESYNTAX = -3, /* input that cannot be read */

@@ -128,7 +128,7 @@ ADP_API int adp_runtime_start(adp_runtime *rt, adp_error *err);
  * within two seconds; the error says how many. The runtime is gone in either case. */
 ADP_API int adp_runtime_close(adp_runtime *rt, adp_error *err);
 
-/* [any] A lane belongs to one thread at a time. ADP_EFULL: 64 are open. */
+/* [any] A lane belongs to one thread at a time. ADP_EFULL: all 16 are open. */
 ADP_API int adp_lane_open(adp_lane **ret, adp_runtime *rt, adp_error *err);
 ADP_API void adp_lane_close(adp_lane *lane);
 

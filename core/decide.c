@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: MIT */
+/* Deciding (core/decide.h). */
+#include "core/decide.h"
+
+#include "core/snapshot.h"
+#include "core/ticket.h"
+
+#include <math.h>
+#include <sched.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+enum { SPINS = 2000 };
+
+const char *adp_fault_word(enum adp_fault fault)
+{
+    static const char *const words[ADP_FAULT_COUNT] = {
+        [ADP_FAULT_UNDECIDED] = "the policy set no action",
+        [ADP_FAULT_ACTION] = "the policy set an unknown action",
+        [ADP_FAULT_REASON] = "the policy refused without a known reason",
+    };
+    return fault < ADP_FAULT_COUNT ? words[fault] : NULL;
+}
+
+struct adp_generation *adp_generation_find(struct adp_generations *generations,
+                                           uint64_t number)
+{
+    struct adp_generation *g = generations->table[number % ADP_GENERATIONS];
+    return g && g->number == number ? g : NULL;
+}
+
+/* One request on its way: what all policies of the generation see alike. */
+struct request {
+    struct adp_lane *lane;
+    const struct adp_generation *generation;
+    struct adp_generations *generations;
+    const struct adp_metrics *metrics; /* NULL: the snapshot in force */
+    uint64_t snapshot;                 /* number; 0: none */
+    uint64_t mono_ns, wall_ns, meter_ns;
+    uint64_t present;
+    double value[ADP_MAX_KNOWN];
+    struct adp_name id, tenant, session, slo_class;
+    struct adp_request facts;
+    char tenant_z[ADP_ID_MAX + 1], session_z[ADP_ID_MAX + 1], class_z[ADP_ID_MAX + 1];
+    struct adp_split split;
+    bool governed;
+};
+
+/* What one policy made of it. */
+struct answer {
+    struct adp_verdict verdict;
+    enum adp_fault fault;
+    uint64_t decide_ns;
+};
+
+/* --- entering --- */
+
+/* Names the generation in force in the call slot; as adp_snapshot_enter, by number. */
+static struct adp_generation *enter(struct adp_lane *lane, struct adp_generations *all)
+{
+    struct adp_call *call = adp_region_call(lane->region, lane->number);
+    uint64_t number = atomic_load_explicit(&all->current, memory_order_acquire);
+    for (;;) {
+        if (!number)
+            return NULL;
+        atomic_store_explicit(&call->generation, number, memory_order_seq_cst);
+        uint64_t again = atomic_load_explicit(&all->current, memory_order_seq_cst);
+        if (again == number)
+            return adp_generation_find(all, number);
+        number = again;
+    }
+}
+
+static void leave(struct adp_lane *lane)
+{
+    struct adp_call *call = adp_region_call(lane->region, lane->number);
+    atomic_store_explicit(&call->start_ns, 0, memory_order_relaxed);
+    atomic_store_explicit(&call->generation, 0, memory_order_release);
+}
+
+/* --- facts --- */
+
+static const char *canonical(struct adp_name *name, const char *text, char *to,
+                             uint64_t *ret_key)
+{
+    adp_name_set(name, text);
+    *ret_key = 0;
+    if (!name->p)
+        return NULL;
+    memcpy(to, name->p, name->n);
+    to[name->n] = '\0';
+    *ret_key = XXH3_64bits(to, name->n);
+    return to;
+}
+
+static void take_facts(struct request *rq, const struct adp_facts *facts)
+{
+    static const struct adp_facts unknown = { .size = sizeof unknown };
+    const struct adp_facts *f = facts ? facts : &unknown;
+    uint64_t class_key;
+    adp_name_set(&rq->id, f->request_id);
+    rq->facts = (struct adp_request) {
+        .size = sizeof rq->facts,
+        .present = f->present & (ADP_PROMPT | ADP_OUTPUT | ADP_PRIORITY | ADP_DEADLINE),
+        .prompt_tokens = f->prompt_tokens,
+        .max_output_tokens = f->max_output_tokens,
+        .priority = f->priority,
+        .ttft_deadline_ms = f->ttft_deadline_ms,
+    };
+    if (!isfinite(f->ttft_deadline_ms))
+        rq->facts.present &= ~(uint32_t)ADP_DEADLINE;
+    rq->facts.tenant =
+        canonical(&rq->tenant, f->tenant, rq->tenant_z, &rq->facts.tenant_key);
+    rq->facts.session =
+        canonical(&rq->session, f->session, rq->session_z, &rq->facts.session_key);
+    rq->facts.slo_class =
+        canonical(&rq->slo_class, f->slo_class, rq->class_z, &class_key);
+}
+
+/* Arm and draw. Without an id nothing ties a retry to its first try: governed only when
+ * all are, and the draw comes from the lane's own count. */
+static void split(struct request *rq, const struct adp_facts *facts)
+{
+    const struct adp_generation *g = rq->generation;
+    const char *id = facts ? facts->request_id : NULL;
+    if (id) {
+        rq->split = adp_split_of(g->salt, g->salt_len, id, strlen(id));
+        rq->governed = rq->split.arm < g->enforce;
+        return;
+    }
+    uint64_t name[3] = { adp_region_instance(rq->lane->region), rq->lane->number,
+                         atomic_load_explicit(&rq->lane->decisions,
+                                              memory_order_relaxed) };
+    rq->split = (struct adp_split) {
+        .draw = adp_split_unit(XXH3_64bits(name, sizeof name)),
+    };
+    rq->governed = g->enforce >= 1.0;
+}
+
+/* --- signals --- */
+
+static void gather_snapshot(struct request *rq)
+{
+    const struct adp_snapshot *s = adp_snapshot_enter(rq->lane->region, rq->lane->number);
+    rq->present = 0;
+    rq->snapshot = 0;
+    if (!s)
+        return;
+    rq->snapshot = s->number;
+    rq->present = s->present;
+    uint32_t n = s->n < ADP_MAX_KNOWN ? s->n : ADP_MAX_KNOWN;
+    for (uint32_t i = 0; i < n; i++)
+        rq->value[i] = s->value[i];
+    if (rq->mono_ns >= s->first_expiry_ns)
+        for (uint32_t i = 0; i < n; i++)
+            if (rq->mono_ns >= s->expires_ns[i])
+                rq->present &= ~(1ull << i);
+    adp_snapshot_leave(rq->lane->region, rq->lane->number);
+}
+
+static void gather_given(struct request *rq)
+{
+    struct adp_lane *lane = rq->lane;
+    adp_lane_read(lane, rq->generation->signals, rq->metrics, rq->mono_ns, rq->wall_ns);
+    rq->present = 0;
+    rq->snapshot = 0;
+    for (uint32_t i = 0; i < rq->generation->n_signals; i++) {
+        const struct adp_reading *r = &lane->readings[i];
+        rq->value[i] = r->value;
+        if (r->why == ADP_WHY_PRESENT)
+            rq->present |= 1ull << i;
+    }
+}
+
+/* --- asking a policy --- */
+
+static void member_lock(struct adp_member *m)
+{
+    for (unsigned spins = 0;; spins++) {
+        uint32_t free = 0;
+        if (atomic_compare_exchange_weak_explicit(
+                &m->busy, &free, 1, memory_order_acquire, memory_order_relaxed))
+            return;
+        /* The holder was put off its core in the middle of a call: let it run. */
+        if (spins >= SPINS)
+            sched_yield();
+    }
+}
+
+static void member_unlock(struct adp_member *m)
+{
+    atomic_store_explicit(&m->busy, 0, memory_order_release);
+}
+
+void adp_member_outcome(struct adp_member *member, const struct adp_outcome *outcome)
+{
+    const struct adp_policy *policy = member->policy;
+    if (!policy->outcome)
+        return;
+    bool serial = policy->threading == ADP_SERIAL;
+    if (serial)
+        member_lock(member);
+    policy->outcome(member->self, outcome);
+    if (serial)
+        member_unlock(member);
+}
+
+static enum adp_fault judge(const struct adp_verdict *v)
+{
+    switch (v->action) {
+    case 0:
+        return ADP_FAULT_UNDECIDED;
+    case ADP_ADMIT:
+        return ADP_FAULT_NONE;
+    case ADP_REJECT:
+    case ADP_DEFER:
+        return adp_reason_open(v->reason) ? ADP_FAULT_NONE : ADP_FAULT_REASON;
+    default:
+        return ADP_FAULT_ACTION;
+    }
+}
+
+/* Leaves only what the contract allows in a verdict: what is out of range counts as not
+ * set. */
+static void sanitise(struct adp_verdict *v, const struct adp_member *m)
+{
+    if (v->action == ADP_ADMIT)
+        v->reason = 0;
+    v->set &= ADP_SET_MARGIN | ADP_SET_P | ADP_SET_RETRY;
+    if (!isfinite(v->margin))
+        v->set &= ~(uint32_t)ADP_SET_MARGIN;
+    if (!(v->p >= 0.0 && v->p <= 1.0))
+        v->set &= ~(uint32_t)ADP_SET_P;
+    if (v->action == ADP_ADMIT || !v->retry_after_ms)
+        v->set &= ~(uint32_t)ADP_SET_RETRY;
+    v->binding = v->binding < m->policy->n_signals ? m->slot_of[v->binding] : ADP_NONE;
+}
+
+static void ask(struct request *rq, uint32_t i, struct answer *a)
+{
+    struct adp_member *m = (struct adp_member *)&rq->generation->member[i];
+    const struct adp_policy *policy = m->policy;
+    double signal[ADP_MAX_SIGNALS];
+    struct adp_view view = {
+        .size = sizeof view,
+        .now_ns = rq->mono_ns,
+        .draw = rq->split.draw,
+        .signal = signal,
+        .param = m->param,
+        .request = &rq->facts,
+    };
+    for (uint32_t slot = 0; slot < policy->n_signals; slot++) {
+        uint32_t known = m->slot_of[slot];
+        signal[slot] = rq->value[known];
+        view.present |= (rq->present >> known & 1u) << slot;
+    }
+    a->verdict = (struct adp_verdict) { .size = sizeof a->verdict, .binding = ADP_NONE };
+
+    struct adp_call *call = adp_region_call(rq->lane->region, rq->lane->number);
+    atomic_store_explicit(&call->policy, i, memory_order_relaxed);
+    atomic_store_explicit(&call->start_ns, rq->mono_ns, memory_order_release);
+    bool serial = policy->threading == ADP_SERIAL;
+    if (serial)
+        member_lock(m);
+    policy->decide(m->self, &view, &a->verdict);
+    if (serial)
+        member_unlock(m);
+    atomic_store_explicit(&call->start_ns, 0, memory_order_relaxed);
+
+    uint64_t now = rq->lane->clock->meter_ns(rq->lane->clock->ctx);
+    a->decide_ns = now - rq->meter_ns;
+    rq->meter_ns = now;
+    a->fault = judge(&a->verdict);
+    sanitise(&a->verdict, m);
+    if (a->fault) {
+        a->verdict.action = m->reject_on_error ? ADP_REJECT : ADP_ADMIT;
+        a->verdict.reason = m->reject_on_error ? ADP_R_POLICY_ERROR : 0;
+        a->verdict.set = 0;
+    }
+}
+
+/* --- recording --- */
+
+static uint8_t *put(uint8_t *to, const struct adp_name *name)
+{
+    if (name->p)
+        memcpy(to, name->p, name->n);
+    return to + (name->p ? name->n : 0);
+}
+
+static uint8_t *put_signals(const struct request *rq, uint8_t *to)
+{
+    uint32_t n = rq->generation->n_signals;
+    if (!rq->metrics) {
+        memcpy(to, rq->value, n * sizeof(double));
+        return to + n * sizeof(double);
+    }
+    struct adp_rec_reading *reading = (struct adp_rec_reading *)(void *)to;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct adp_reading *r = &rq->lane->readings[i];
+        reading[i] = (struct adp_rec_reading) { .value = rq->value[i],
+                                                .age_s = r->age_s,
+                                                .source = (int16_t)r->source,
+                                                .why = (uint8_t)r->why };
+    }
+    return to + n * sizeof *reading;
+}
+
+static uint32_t known_facts(const struct request *rq)
+{
+    return rq->facts.present | (rq->id.p ? ADP_REC_HAS_ID : 0u) |
+           (rq->tenant.p ? ADP_REC_HAS_TENANT : 0u) |
+           (rq->session.p ? ADP_REC_HAS_SESSION : 0u) |
+           (rq->slo_class.p ? ADP_REC_HAS_CLASS : 0u);
+}
+
+static void record(const struct request *rq, uint32_t i, const struct answer *a,
+                   uint64_t id)
+{
+    struct adp_lane *lane = rq->lane;
+    uint32_t n = rq->generation->n_signals;
+    size_t series = rq->metrics ? adp_lane_encode(rq->metrics, NULL, 0) : 0;
+    size_t bytes = sizeof(struct adp_rec_decision) +
+                   n * (rq->metrics ? sizeof(struct adp_rec_reading) : sizeof(double)) +
+                   series + 4u * ADP_ID_MAX;
+    struct adp_rec_decision *r = adp_ring_begin(
+        lane->region, lane->number, bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)bytes);
+    if (!r)
+        return;
+    r->head.kind = ADP_REC_DECISION;
+    r->head.at_ns = rq->wall_ns;
+    r->mono_ns = rq->mono_ns;
+    r->id = id;
+    r->snapshot = rq->snapshot;
+    r->present = rq->present;
+    r->draw = rq->split.draw;
+    r->p = a->verdict.p;
+    r->margin = a->verdict.margin;
+    r->prompt_tokens = rq->facts.prompt_tokens;
+    r->max_output_tokens = rq->facts.max_output_tokens;
+    r->priority = rq->facts.priority;
+    r->ttft_deadline_ms = rq->facts.ttft_deadline_ms;
+    r->decide_ns = a->decide_ns;
+    r->generation = rq->generation->number;
+    r->retry_after_ms = a->verdict.retry_after_ms;
+    r->fact_bits = known_facts(rq);
+    r->set = a->verdict.set;
+    r->flags = (i == 0 && rq->governed ? ADP_REC_ENFORCED : 0u) |
+               (rq->governed ? ADP_REC_GOVERNED : 0u) | (i ? ADP_REC_SHADOW : 0u) |
+               (rq->metrics ? ADP_REC_INLINE : 0u);
+    r->reason = a->verdict.reason;
+    r->status = adp_reason_status(a->verdict.reason, rq->generation->profile);
+    r->binding = a->verdict.binding;
+    r->metrics_len = (uint32_t)series;
+    r->policy = (uint8_t)i;
+    r->action = (uint8_t)a->verdict.action;
+    r->fault = (uint8_t)a->fault;
+    r->n_signals = (uint8_t)n;
+    r->id_len = rq->id.n;
+    r->tenant_len = rq->tenant.n;
+    r->session_len = rq->session.n;
+    r->class_len = rq->slo_class.n;
+    uint8_t *to = put_signals(rq, (uint8_t *)(r + 1));
+    if (series)
+        to += adp_lane_encode(rq->metrics, to, series);
+    to = put(put(put(put(to, &rq->id), &rq->tenant), &rq->session), &rq->slo_class);
+    adp_ring_commit(lane->region, lane->number, (uint32_t)(to - (uint8_t *)r));
+}
+
+/* --- the whole --- */
+
+/* A handle for the request, and the tickets' place: waiting when it runs, back at once
+ * when not (nothing ran, nothing is to be learnt). */
+static uint64_t settle_tickets(struct request *rq, const struct answer *answers,
+                               bool runs)
+{
+    const struct adp_generation *g = rq->generation;
+    uint64_t tickets[ADP_MAX_POLICIES] = { 0 };
+    for (uint32_t i = 0; i < g->n_members; i++)
+        tickets[i] = answers[i].verdict.ticket;
+    if (runs)
+        return adp_ticket_take(rq->lane, rq->generations, g, &rq->id, tickets,
+                               rq->mono_ns);
+    for (uint32_t i = 0; i < g->n_members; i++) {
+        struct adp_outcome not_run = { .size = sizeof not_run,
+                                       .kind = ADP_NOT_RUN,
+                                       .ticket = tickets[i],
+                                       .now_ns = rq->mono_ns };
+        if (tickets[i])
+            adp_member_outcome((struct adp_member *)&g->member[i], &not_run);
+    }
+    return adp_ticket_unslotted(rq->lane);
+}
+
+static void answer_host(const struct request *rq, const struct answer *a, uint64_t id,
+                        struct adp_decision *ret)
+{
+    bool refused = a->verdict.action != ADP_ADMIT && rq->governed;
+    *ret = (struct adp_decision) {
+        .size = sizeof *ret,
+        .admitted = !refused,
+        .action = refused ? a->verdict.action : ADP_ADMIT,
+        .status =
+            adp_reason_status(refused ? a->verdict.reason : 0, rq->generation->profile),
+        .retry_after_ms =
+            refused && a->verdict.set & ADP_SET_RETRY ? a->verdict.retry_after_ms : 0,
+        .enforced = rq->governed,
+        .policy_action = a->verdict.action,
+        .reason = adp_reason_word(a->verdict.reason),
+        .fault = adp_fault_word(a->fault),
+        .id = id,
+    };
+}
+
+static void trace_out(const struct request *rq, const struct answer *a,
+                      struct adp_trace *trace)
+{
+    trace->present = rq->present;
+    memcpy(trace->value, rq->value, sizeof trace->value);
+    trace->split = rq->split;
+    trace->mono_ns = rq->mono_ns;
+    trace->verdict = a->verdict;
+    trace->fault = a->fault;
+    trace->governed = rq->governed;
+}
+
+static void count(struct adp_lane *lane, const struct answer *answers, uint32_t n)
+{
+    uint64_t faults = 0;
+    for (uint32_t i = 0; i < n; i++)
+        faults += answers[i].fault != ADP_FAULT_NONE;
+    uint64_t d = atomic_load_explicit(&lane->decisions, memory_order_relaxed);
+    atomic_store_explicit(&lane->decisions, d + n, memory_order_relaxed);
+    if (!faults)
+        return;
+    uint64_t f = atomic_load_explicit(&lane->faults, memory_order_relaxed);
+    atomic_store_explicit(&lane->faults, f + faults, memory_order_relaxed);
+}
+
+int adp_decide(struct adp_lane *lane, struct adp_generations *generations,
+               const struct adp_facts *facts, const struct adp_metrics *metrics,
+               struct adp_decision *ret, struct adp_trace *trace)
+{
+    const struct adp_clock *clock = lane->clock;
+    struct request rq; /* not zeroed: each field is set on the way */
+    struct answer answers[ADP_MAX_POLICIES];
+    rq.lane = lane;
+    rq.generations = generations;
+    rq.metrics = metrics;
+    rq.meter_ns = clock->meter_ns(clock->ctx);
+    rq.mono_ns =
+        clock->mono_ns == clock->meter_ns ? rq.meter_ns : clock->mono_ns(clock->ctx);
+    rq.wall_ns = clock->wall_ns(clock->ctx);
+    rq.generation = enter(lane, generations);
+    if (!rq.generation) {
+        *ret = (struct adp_decision) {
+            .size = sizeof *ret, .admitted = 1, .action = ADP_ADMIT, .status = 200
+        };
+        return ADP_ESTATE;
+    }
+    take_facts(&rq, facts);
+    split(&rq, facts);
+    if (metrics)
+        gather_given(&rq);
+    else
+        gather_snapshot(&rq);
+
+    uint32_t n = rq.generation->n_members;
+    for (uint32_t i = 0; i < n; i++)
+        ask(&rq, i, &answers[i]);
+    bool runs = answers[0].verdict.action == ADP_ADMIT || !rq.governed;
+    uint64_t id = settle_tickets(&rq, answers, runs);
+    for (uint32_t i = 0; lane->recording && i < n; i++)
+        record(&rq, i, &answers[i], id);
+    count(lane, answers, n);
+    answer_host(&rq, &answers[0], id, ret);
+    if (trace)
+        trace_out(&rq, &answers[0], trace);
+    if (metrics && metrics == lane->now)
+        adp_lane_keep(lane, rq.mono_ns);
+    leave(lane);
+    return 0;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* The drain: records out of a region's rings, lines of the log in return.
+ *
+ * One consumer for all rings; the same function whether it runs as a thread beside the
+ * writers or in a supervisor that outlives them. It trusts nothing it reads: each record
+ * is copied out first and each length in it held against its size; a ring that breaks its
+ * contract is abandoned and said so in a line.
+ *
+ *  1. A snapshot's line comes before the lines of the decisions that name it: the ends of
+ * the lanes are read first, then the control lane is drained to its end, then the lanes
+ * up to the ends that were read.
+ *  2. A gap in a lane's numbers becomes one `dropped` line with the exact count, in its
+ * place.
+ *  3. Lines are whole or absent: out of memory leaves the record in the ring. */
+#ifndef ADP_CORE_DRAIN_H
+#define ADP_CORE_DRAIN_H
+
+#include "core/line.h"
+#include "core/region.h"
+
+struct adp_drain;
+
+struct adp_drained {
+    uint64_t lines;   /* written so far */
+    uint64_t dropped; /* records accounted for in `dropped` lines */
+    uint64_t damaged; /* rings abandoned */
+};
+
+/* `inline_metrics`: every decision carries the raw metrics of its snapshot. ADP_ENOMEM.
+ */
+int adp_drain_create(struct adp_drain **ret, const struct adp_region *region,
+                     bool inline_metrics, struct adp_error *err);
+void adp_drain_destroy(struct adp_drain *drain);
+
+/* Appends lines to `to` until the rings are empty or `to` holds `budget` bytes. True when
+ * something may be left. ADP_ENOMEM shows as to->broken: clear it, and call again. */
+bool adp_drain_run(struct adp_drain *drain, struct adp_line *to, size_t budget);
+
+/* Appends the losses at the end of each lane that no later record has shown. For the end,
+ * when the writers have stopped; `at_ns`: wall clock. */
+void adp_drain_end(struct adp_drain *drain, struct adp_line *to, uint64_t at_ns);
+
+/* The line every file starts with: the snapshot in force, as drained last. Empty: none
+ * yet. */
+const struct adp_line *adp_drain_opening(const struct adp_drain *drain);
+
+struct adp_drained adp_drain_count(const struct adp_drain *drain);
+
+#endif

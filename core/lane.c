@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+/* Lanes: working memory, string facts, raw series and outcomes as records (core/lane.h).
+ */
+#include "core/lane.h"
+
+#include "core/record.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+static const uint64_t LEAST_WINDOW_NS =
+    1000000000u; /* growth of counters is read over this */
+
+int adp_lane_create(struct adp_lane **ret, struct adp_region *region, uint32_t number,
+                    const struct adp_clock *clock, bool recording, struct adp_error *err)
+{
+    struct adp_lane *lane =
+        aligned_alloc(ADP_LINE_BYTES, (sizeof *lane + ADP_LINE_BYTES - 1) &
+                                          ~(size_t)(ADP_LINE_BYTES - 1));
+    if (!lane)
+        return adp_error_set(err, ADP_ENOMEM, "out of memory");
+    memset(lane, 0, sizeof *lane);
+    lane->region = region;
+    lane->clock = clock;
+    lane->number = number;
+    lane->recording = recording;
+    if (adp_metrics_create(&lane->now) < 0 || adp_metrics_create(&lane->before) < 0 ||
+        adp_scratch_create(&lane->scratch, ADP_LANE_SERIES) < 0) {
+        adp_lane_destroy(lane);
+        return adp_error_set(err, ADP_ENOMEM, "out of memory");
+    }
+    *ret = lane;
+    return 0;
+}
+
+void adp_lane_destroy(struct adp_lane *lane)
+{
+    if (!lane)
+        return;
+    adp_metrics_destroy(lane->now);
+    adp_metrics_destroy(lane->before);
+    adp_scratch_destroy(lane->scratch);
+    free(lane);
+}
+
+static size_t put_hex(char *to, uint64_t value)
+{
+    for (int i = 15; i >= 0; i--, value >>= 4)
+        to[i] = "0123456789abcdef"[value & 15];
+    return 16;
+}
+
+void adp_name_set(struct adp_name *name, const char *text)
+{
+    name->p = text;
+    name->n = 0;
+    if (!text)
+        return;
+    size_t len = strlen(text);
+    if (len <= ADP_ID_MAX) {
+        name->n = (uint8_t)len;
+        return;
+    }
+    XXH128_hash_t h = XXH3_128bits(text, len);
+    memcpy(name->own, "xxh3:", 5);
+    size_t at = 5;
+    at += put_hex(name->own + at, h.high64);
+    at += put_hex(name->own + at, h.low64);
+    name->p = name->own;
+    name->n = (uint8_t)at;
+}
+
+void adp_lane_read(struct adp_lane *lane, const struct adp_signals *signals,
+                   const struct adp_metrics *metrics, uint64_t mono_ns, uint64_t wall_ns)
+{
+    struct adp_moment moment = { .now = metrics };
+    uint64_t since = mono_ns > lane->before_ns ? mono_ns - lane->before_ns : 0;
+    if (lane->has_before && since) {
+        moment.before = lane->before;
+        moment.elapsed_s = (double)since * 1e-9;
+    }
+    moment.renames = adp_signals_renames(signals, &moment.n_renames);
+    adp_signals_read(signals, &moment, mono_ns, (double)wall_ns * 1e-9, lane->scratch,
+                     lane->readings);
+}
+
+void adp_lane_keep(struct adp_lane *lane, uint64_t mono_ns)
+{
+    if (lane->has_before && mono_ns - lane->before_ns < LEAST_WINDOW_NS)
+        return;
+    struct adp_metrics *before = lane->before;
+    lane->before = lane->now;
+    lane->now = before;
+    lane->before_ns = mono_ns;
+    lane->has_before = true;
+}
+
+/* --- raw series --- */
+
+struct packed_series {
+    double value;
+    uint32_t bytes; /* of this series, with head and padding */
+    uint16_t name_len, n_labels;
+    /* n_labels × two uint16_t lengths; name; each label's name and value */
+};
+
+static size_t packed_size(const struct adp_series *s)
+{
+    size_t n = sizeof(struct packed_series) + s->n_labels * 4u + s->name.n;
+    for (uint32_t i = 0; i < s->n_labels; i++)
+        n += s->labels[i].name.n + s->labels[i].value.n;
+    return (n + 7) & ~(size_t)7;
+}
+
+static bool packs(const struct adp_series *s)
+{
+    if (s->name.n > UINT16_MAX)
+        return false;
+    for (uint32_t i = 0; i < s->n_labels; i++)
+        if (s->labels[i].name.n > UINT16_MAX || s->labels[i].value.n > UINT16_MAX)
+            return false;
+    return true;
+}
+
+static uint8_t *put(uint8_t *to, const void *from, size_t n)
+{
+    if (n)
+        memcpy(to, from, n);
+    return to + n;
+}
+
+static void pack(const struct adp_series *s, uint8_t *to, size_t bytes)
+{
+    struct packed_series head = { .value = s->value,
+                                  .bytes = (uint32_t)bytes,
+                                  .name_len = (uint16_t)s->name.n,
+                                  .n_labels = (uint16_t)s->n_labels };
+    uint8_t *end = to + bytes;
+    to = put(to, &head, sizeof head);
+    for (uint32_t i = 0; i < s->n_labels; i++) {
+        uint16_t lens[2] = { (uint16_t)s->labels[i].name.n,
+                             (uint16_t)s->labels[i].value.n };
+        to = put(to, lens, sizeof lens);
+    }
+    to = put(to, s->name.p, s->name.n);
+    for (uint32_t i = 0; i < s->n_labels; i++) {
+        to = put(to, s->labels[i].name.p, s->labels[i].name.n);
+        to = put(to, s->labels[i].value.p, s->labels[i].value.n);
+    }
+    memset(to, 0, (size_t)(end - to));
+}
+
+size_t adp_lane_encode(const struct adp_metrics *metrics, uint8_t *to, size_t cap)
+{
+    size_t need = 0;
+    uint32_t count = adp_metrics_count(metrics);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct adp_series *s = adp_metrics_at(metrics, i);
+        if (packs(s))
+            need += packed_size(s);
+    }
+    if (need > cap)
+        return need;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct adp_series *s = adp_metrics_at(metrics, i);
+        if (!packs(s))
+            continue;
+        size_t n = packed_size(s);
+        pack(s, to, n);
+        to += n;
+    }
+    return need;
+}
+
+/* One series; returns its bytes, or 0 when they are not whole. */
+static size_t unpack(const uint8_t *from, size_t left, struct adp_metrics *metrics)
+{
+    struct packed_series head;
+    struct adp_label labels[ADP_METRICS_MAX_LABELS];
+    uint16_t lens[ADP_METRICS_MAX_LABELS][2];
+    if (left < sizeof head)
+        return 0;
+    memcpy(&head, from, sizeof head);
+    if (head.bytes > left || head.bytes < sizeof head || head.bytes % 8 ||
+        head.n_labels > ADP_METRICS_MAX_LABELS)
+        return 0;
+    size_t at = sizeof head, need = at + head.n_labels * 4u + head.name_len;
+    if (need > head.bytes)
+        return 0;
+    memcpy(lens, from + at, head.n_labels * 4u);
+    at += head.n_labels * 4u;
+    for (uint32_t i = 0; i < head.n_labels; i++)
+        need += lens[i][0] + lens[i][1];
+    if (need > head.bytes)
+        return 0;
+    struct adp_str name = { (const char *)from + at, head.name_len };
+    at += head.name_len;
+    for (uint32_t i = 0; i < head.n_labels; i++) {
+        labels[i].name = (struct adp_str) { (const char *)from + at, lens[i][0] };
+        at += lens[i][0];
+        labels[i].value = (struct adp_str) { (const char *)from + at, lens[i][1] };
+        at += lens[i][1];
+    }
+    if (adp_metrics_add(metrics, name, labels, head.n_labels, head.value, false, 0,
+                        NULL) < 0)
+        return 0;
+    return head.bytes;
+}
+
+int adp_lane_decode(const uint8_t *from, size_t len, struct adp_metrics *metrics)
+{
+    adp_metrics_clear(metrics);
+    for (size_t at = 0; at < len;) {
+        size_t n = unpack(from + at, len - at, metrics);
+        if (!n)
+            return ADP_ESYNTAX;
+        at += n;
+    }
+    return 0;
+}
+
+/* --- outcomes --- */
+
+/* The host's own facts. What no longer fits is left out whole. */
+static uint8_t *put_extra(const struct adp_result *result, uint8_t *to,
+                          const uint8_t *end)
+{
+    for (uint32_t i = 0; i < result->n_extra; i++) {
+        const struct adp_extra *extra = &result->extra[i];
+        size_t name_len = strlen(extra->name);
+        size_t text_len = extra->text ? strlen(extra->text) : 0;
+        size_t bytes =
+            (sizeof(struct adp_rec_extra) + name_len + text_len + 7) & ~(size_t)7;
+        if (bytes > (size_t)(end - to))
+            continue;
+        struct adp_rec_extra head = { .number = extra->number,
+                                      .bytes = (uint32_t)bytes,
+                                      .name_len = (uint16_t)name_len,
+                                      .text_len = (uint16_t)text_len,
+                                      .is_text = extra->text != NULL };
+        uint8_t *at = put(to, &head, sizeof head);
+        at = put(at, extra->name, name_len);
+        at = put(at, extra->text, text_len);
+        memset(at, 0, (size_t)(to + bytes - at));
+        to += bytes;
+    }
+    return to;
+}
+
+void adp_lane_put_outcome(struct adp_lane *lane, uint64_t id,
+                          const struct adp_name *request, const struct adp_result *result)
+{
+    enum { EXTRA_MAX = 4096 }; /* bytes one outcome may add; below UINT16_MAX */
+    uint64_t outcomes = atomic_load_explicit(&lane->outcomes, memory_order_relaxed);
+    atomic_store_explicit(&lane->outcomes, outcomes + 1, memory_order_relaxed);
+    if (!lane->recording)
+        return;
+    size_t extra_cap = result->n_extra ? EXTRA_MAX : 0;
+    struct adp_rec_outcome *r = adp_ring_begin(
+        lane->region, lane->number, (uint32_t)(sizeof *r + extra_cap + ADP_ID_MAX));
+    if (!r)
+        return;
+    r->head.kind = ADP_REC_OUTCOME;
+    r->head.at_ns = lane->clock->wall_ns(lane->clock->ctx);
+    r->id = id;
+    r->prompt_tokens = result->prompt_tokens;
+    r->output_tokens = result->output_tokens;
+    r->ttft_ms = result->ttft_ms;
+    r->total_ms = result->total_ms;
+    r->present = result->present;
+    r->end = result->end;
+    r->status = result->status;
+    r->ok = result->ok;
+    r->fact_bits = request->p ? ADP_REC_HAS_ID : 0;
+    r->id_len = request->p ? request->n : 0;
+    uint8_t *extra = (uint8_t *)(r + 1);
+    uint8_t *to = put_extra(result, extra, extra + extra_cap);
+    r->extra_len = (uint32_t)(to - extra);
+    to = put(to, request->p, r->id_len);
+    adp_ring_commit(lane->region, lane->number, (uint32_t)(to - (uint8_t *)r));
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+/* The region: where everything lies, and the producer's side of a ring (core/region.h).
+ */
+#include "core/region.h"
+
+#include "core/record.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    REGION_MAGIC = 0x52504441 /* "ADPR" */,
+    SPARE_SNAPSHOTS = 3,
+    INDEX_PER_TICKET = 4
+};
+
+/* First bytes of the block; for whoever maps it, never read back by us. */
+struct block_head {
+    uint32_t magic, version;
+    uint64_t instance;
+    struct adp_shape shape;
+    _Alignas(ADP_LINE_BYTES) _Atomic uint64_t current;
+};
+
+struct adp_region {
+    uint8_t *at;
+    struct adp_shape shape;
+    uint64_t instance;
+    size_t control, lane, lane_bytes, snapshots; /* offsets and stride */
+};
+
+static bool is_power_of_two(uint32_t n)
+{
+    return n && !(n & (n - 1));
+}
+
+static size_t round_up(size_t n)
+{
+    return (n + ADP_LINE_BYTES - 1) & ~(size_t)(ADP_LINE_BYTES - 1);
+}
+
+static bool shape_is_sound(const struct adp_shape *s)
+{
+    return s->lanes >= 1 && s->lanes <= ADP_MAX_LANES && is_power_of_two(s->ring_bytes) &&
+           is_power_of_two(s->control_bytes) && is_power_of_two(s->tickets) &&
+           s->ring_bytes >= 1u << 16 && s->control_bytes >= 1u << 16 &&
+           s->ring_bytes <= 1u << 30 && s->control_bytes <= 1u << 30 &&
+           s->tickets >= 16 && s->tickets <= 1u << 20;
+}
+
+/* A lane: ring head, call slot, tickets, index, ring bytes. The control lane has the
+ * first and the last only. */
+static size_t lane_fixed(void)
+{
+    return round_up(sizeof(struct adp_ring)) + round_up(sizeof(struct adp_call));
+}
+
+static size_t ticket_bytes(const struct adp_shape *s)
+{
+    return round_up(s->tickets * sizeof(struct adp_ticket_slot)) +
+           round_up((size_t)s->tickets * INDEX_PER_TICKET * sizeof(uint64_t));
+}
+
+static void lay_out(struct adp_region *r)
+{
+    const struct adp_shape *s = &r->shape;
+    r->control = round_up(sizeof(struct block_head));
+    r->lane = r->control + lane_fixed() + round_up(s->control_bytes);
+    r->lane_bytes = lane_fixed() + ticket_bytes(s) + round_up(s->ring_bytes);
+    r->snapshots = r->lane + r->lane_bytes * s->lanes;
+}
+
+uint32_t adp_region_snapshots(const struct adp_region *region)
+{
+    return region->shape.lanes + SPARE_SNAPSHOTS;
+}
+
+size_t adp_region_bytes(const struct adp_shape *shape)
+{
+    if (!shape_is_sound(shape))
+        return 0;
+    struct adp_region r = { .shape = *shape };
+    lay_out(&r);
+    return r.snapshots + adp_region_snapshots(&r) * round_up(sizeof(struct adp_snapshot));
+}
+
+int adp_region_create(struct adp_region **ret, void *memory, size_t bytes,
+                      const struct adp_shape *shape, uint64_t instance,
+                      struct adp_error *err)
+{
+    size_t need = adp_region_bytes(shape);
+    if (!need || bytes < need)
+        return adp_error_set(err, ADP_EINVAL,
+                             "a region of this shape needs %zu bytes, got %zu", need,
+                             bytes);
+    struct adp_region *r = calloc(1, sizeof *r);
+    if (!r)
+        return adp_error_set(err, ADP_ENOMEM, "out of memory");
+    r->at = memory;
+    r->shape = *shape;
+    r->instance = instance;
+    lay_out(r);
+    struct block_head *head = memory;
+    head->magic = REGION_MAGIC;
+    head->version = 1;
+    head->instance = instance;
+    head->shape = *shape;
+    *ret = r;
+    return 0;
+}
+
+void adp_region_destroy(struct adp_region *region)
+{
+    free(region);
+}
+
+const struct adp_shape *adp_region_shape(const struct adp_region *region)
+{
+    return &region->shape;
+}
+
+uint64_t adp_region_instance(const struct adp_region *region)
+{
+    return region->instance;
+}
+
+static uint8_t *lane_at(const struct adp_region *r, uint32_t lane)
+{
+    return r->at + (lane ? r->lane + r->lane_bytes * (lane - 1) : r->control);
+}
+
+struct adp_ring *adp_region_ring(const struct adp_region *region, uint32_t lane)
+{
+    return (struct adp_ring *)(void *)lane_at(region, lane);
+}
+
+struct adp_call *adp_region_call(const struct adp_region *region, uint32_t lane)
+{
+    return (struct adp_call *)(void *)(lane_at(region, lane) +
+                                       round_up(sizeof(struct adp_ring)));
+}
+
+struct adp_ticket_slot *adp_region_tickets(const struct adp_region *region, uint32_t lane)
+{
+    return (struct adp_ticket_slot *)(void *)(lane_at(region, lane) + lane_fixed());
+}
+
+_Atomic uint64_t *adp_region_index(const struct adp_region *region, uint32_t lane)
+{
+    return (_Atomic uint64_t *)(void *)(lane_at(region, lane) + lane_fixed() +
+                                        round_up(region->shape.tickets *
+                                                 sizeof(struct adp_ticket_slot)));
+}
+
+uint8_t *adp_region_bytes_of(const struct adp_region *region, uint32_t lane)
+{
+    return lane_at(region, lane) + lane_fixed() +
+           (lane ? ticket_bytes(&region->shape) : 0);
+}
+
+uint32_t adp_region_ring_bytes(const struct adp_region *region, uint32_t lane)
+{
+    return lane ? region->shape.ring_bytes : region->shape.control_bytes;
+}
+
+struct adp_snapshot *adp_region_snapshot(const struct adp_region *region, uint32_t i)
+{
+    return (struct adp_snapshot *)(void *)(region->at + region->snapshots +
+                                           i * round_up(sizeof(struct adp_snapshot)));
+}
+
+_Atomic uint64_t *adp_region_current(const struct adp_region *region)
+{
+    return &((struct block_head *)(void *)region->at)->current;
+}
+
+static uint64_t number(struct adp_ring *ring)
+{
+    uint64_t seq = atomic_load_explicit(&ring->next_seq, memory_order_relaxed);
+    atomic_store_explicit(&ring->next_seq, seq + 1, memory_order_relaxed);
+    return seq;
+}
+
+static bool has_room(struct adp_ring *ring, uint64_t tail, uint64_t need, uint64_t size)
+{
+    if (tail + need - ring->seen_head <= size)
+        return true;
+    /* Acquire: the consumer has finished reading what we are about to overwrite. */
+    ring->seen_head = atomic_load_explicit(&ring->head, memory_order_acquire);
+    return tail + need - ring->seen_head <= size;
+}
+
+void *adp_ring_begin(const struct adp_region *region, uint32_t lane, uint32_t bytes)
+{
+    struct adp_ring *ring = adp_region_ring(region, lane);
+    uint8_t *at = adp_region_bytes_of(region, lane);
+    uint64_t size = adp_region_ring_bytes(region, lane);
+    uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
+    uint64_t need = ((uint64_t)bytes + 7) & ~7ull;
+    uint64_t left = size - (tail & (size - 1)); /* to the end of the ring */
+    uint64_t seq = number(ring);
+    uint64_t pad = need > left ? left : 0;
+    if (need > size / 4 || !has_room(ring, tail, need + pad, size)) {
+        uint64_t dropped = atomic_load_explicit(&ring->dropped, memory_order_relaxed);
+        atomic_store_explicit(&ring->dropped, dropped + 1, memory_order_relaxed);
+        return NULL;
+    }
+    if (pad) {
+        /* Eight bytes are always left: records are multiples of eight. */
+        uint32_t words[2] = { (uint32_t)pad, ADP_REC_PAD };
+        memcpy(at + (tail & (size - 1)), words, sizeof words);
+        tail += pad;
+        atomic_store_explicit(&ring->tail, tail, memory_order_release);
+    }
+    struct adp_record *record = (struct adp_record *)(void *)(at + (tail & (size - 1)));
+    record->bytes = (uint32_t)need;
+    record->seq = seq;
+    record->reserved = 0;
+    return record;
+}
+
+void adp_ring_commit(const struct adp_region *region, uint32_t lane, uint32_t bytes)
+{
+    struct adp_ring *ring = adp_region_ring(region, lane);
+    uint8_t *at = adp_region_bytes_of(region, lane);
+    uint64_t size = adp_region_ring_bytes(region, lane);
+    uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
+    struct adp_record *record = (struct adp_record *)(void *)(at + (tail & (size - 1)));
+    record->bytes = (bytes + 7u) & ~7u;
+    /* Release: the record is whole before the consumer can see it. */
+    atomic_store_explicit(&ring->tail, tail + record->bytes, memory_order_release);
+}

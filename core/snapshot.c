@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/* Publishing and entering snapshots (core/snapshot.h). */
+#include "core/snapshot.h"
+
+#include "core/record.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PAGE_SERIES = 16384 }; /* series one selector may match on a published page */
+
+struct adp_publisher {
+    struct adp_region *region;
+    bool recording, has_before, has_readings;
+    struct adp_metrics *now, *before;
+    uint64_t before_ns, number;
+    struct adp_scratch *scratch;
+    struct adp_line json;
+    struct adp_reading readings[ADP_MAX_KNOWN];
+};
+
+int adp_publisher_create(struct adp_publisher **ret, struct adp_region *region,
+                         bool recording, struct adp_error *err)
+{
+    struct adp_publisher *p = calloc(1, sizeof *p);
+    if (!p)
+        return adp_error_set(err, ADP_ENOMEM, "out of memory");
+    p->region = region;
+    p->recording = recording;
+    adp_line_init(&p->json);
+    if (adp_metrics_create(&p->now) < 0 || adp_metrics_create(&p->before) < 0 ||
+        adp_scratch_create(&p->scratch, PAGE_SERIES) < 0) {
+        adp_publisher_destroy(p);
+        return adp_error_set(err, ADP_ENOMEM, "out of memory");
+    }
+    *ret = p;
+    return 0;
+}
+
+void adp_publisher_destroy(struct adp_publisher *publisher)
+{
+    if (!publisher)
+        return;
+    adp_metrics_destroy(publisher->now);
+    adp_metrics_destroy(publisher->before);
+    adp_scratch_destroy(publisher->scratch);
+    adp_line_finish(&publisher->json);
+    free(publisher);
+}
+
+struct adp_metrics *adp_publisher_next(struct adp_publisher *publisher)
+{
+    adp_metrics_clear(publisher->now);
+    return publisher->now;
+}
+
+const struct adp_reading *adp_publisher_readings(const struct adp_publisher *publisher)
+{
+    return publisher->has_readings ? publisher->readings : NULL;
+}
+
+static bool in_use(const struct adp_region *region, uint64_t named)
+{
+    if (atomic_load_explicit(adp_region_current(region), memory_order_relaxed) == named)
+        return true;
+    uint32_t lanes = adp_region_shape(region)->lanes;
+    for (uint32_t lane = 1; lane <= lanes; lane++) {
+        struct adp_call *call = adp_region_call(region, lane);
+        if (atomic_load_explicit(&call->snapshot, memory_order_seq_cst) == named)
+            return true;
+    }
+    return false;
+}
+
+/* Store-then-load on both sides, all seq_cst: we store `current` and then load the call
+ * slots, a lane stores its call slot and then loads `current`. So a lane that named this
+ * index before our last change is seen here, and one that names it later sees the change
+ * and starts over. */
+static uint64_t free_snapshot(const struct adp_region *region)
+{
+    uint32_t n = adp_region_snapshots(region);
+    for (uint64_t named = 1; named <= n; named++)
+        if (!in_use(region, named))
+            return named;
+    return 0; /* not reached: there are more indices than lanes and current */
+}
+
+static void fill(struct adp_snapshot *to, const struct adp_reading *readings, uint32_t n,
+                 uint64_t number, uint64_t mono_ns)
+{
+    to->number = number;
+    to->mono_ns = mono_ns;
+    to->first_expiry_ns = UINT64_MAX;
+    to->present = 0;
+    to->n = n;
+    for (uint32_t i = 0; i < n; i++) {
+        bool there = readings[i].why == ADP_WHY_PRESENT;
+        to->value[i] = there ? readings[i].value : 0.0;
+        to->expires_ns[i] = there ? readings[i].expires_ns : 0;
+        if (there)
+            to->present |= 1ull << i;
+        if (there && readings[i].expires_ns < to->first_expiry_ns)
+            to->first_expiry_ns = readings[i].expires_ns;
+    }
+}
+
+static void record(struct adp_publisher *p, uint32_t n, uint32_t generation,
+                   uint64_t mono_ns, uint64_t wall_ns)
+{
+    if (!p->recording)
+        return;
+    adp_line_clear(&p->json);
+    adp_metrics_write(p->now, &p->json);
+    size_t len = p->json.broken ? 0 : p->json.len;
+    size_t bytes =
+        sizeof(struct adp_rec_snapshot) + n * sizeof(struct adp_rec_reading) + len;
+    struct adp_rec_snapshot *r =
+        adp_ring_begin(p->region, 0, bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)bytes);
+    if (!r)
+        return;
+    r->head.kind = ADP_REC_SNAPSHOT;
+    r->head.at_ns = wall_ns;
+    r->mono_ns = mono_ns;
+    r->number = p->number;
+    r->generation = generation;
+    r->n_signals = n;
+    r->metrics_len = (uint32_t)len;
+    r->reserved = 0;
+    struct adp_rec_reading *to = (struct adp_rec_reading *)(void *)(r + 1);
+    for (uint32_t i = 0; i < n; i++)
+        to[i] = (struct adp_rec_reading) { .value = p->readings[i].value,
+                                           .age_s = p->readings[i].age_s,
+                                           .source = (int16_t)p->readings[i].source,
+                                           .why = (uint8_t)p->readings[i].why };
+    memcpy(to + n, p->json.text ? p->json.text : "", len);
+    adp_ring_commit(p->region, 0, (uint32_t)bytes);
+}
+
+static int report_ambiguous(const struct adp_publisher *p,
+                            const struct adp_signals *signals, uint32_t n,
+                            struct adp_error *err)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        const struct adp_reading *r = &p->readings[i];
+        if (r->why != ADP_WHY_AMBIGUOUS)
+            continue;
+        const struct adp_expr *source =
+            adp_signals_source(signals, i, (uint32_t)r->source, NULL);
+        return adp_error_set(
+            err, ADP_EINVAL,
+            "signal %s: source \"%s\" matches several series that differ in "
+            "%s; declare aggregate: max, min, sum, mean or last, or narrow it "
+            "with a label matcher",
+            adp_signals_name(signals, i), adp_expr_text(source), r->differ);
+    }
+    return 0;
+}
+
+int adp_publisher_publish(struct adp_publisher *publisher,
+                          const struct adp_signals *signals, uint32_t generation,
+                          uint64_t mono_ns, uint64_t wall_ns, struct adp_error *err)
+{
+    struct adp_publisher *p = publisher;
+    uint32_t n = adp_signals_count(signals);
+    struct adp_moment moment = { .now = p->now };
+    if (p->has_before && mono_ns > p->before_ns) {
+        moment.before = p->before;
+        moment.elapsed_s = (double)(mono_ns - p->before_ns) * 1e-9;
+    }
+    moment.renames = adp_signals_renames(signals, &moment.n_renames);
+    adp_signals_read(signals, &moment, mono_ns, (double)wall_ns * 1e-9, p->scratch,
+                     p->readings);
+    p->has_readings = true;
+    p->number++;
+
+    uint64_t named = free_snapshot(p->region);
+    fill(adp_region_snapshot(p->region, (uint32_t)named - 1), p->readings, n, p->number,
+         mono_ns);
+    /* The record goes first: a decision that names this snapshot is drained after it. */
+    record(p, n, generation, mono_ns, wall_ns);
+    atomic_store_explicit(adp_region_current(p->region), named, memory_order_seq_cst);
+
+    struct adp_metrics *before = p->before;
+    p->before = p->now;
+    p->now = before;
+    p->before_ns = mono_ns;
+    p->has_before = true;
+    return report_ambiguous(p, signals, n, err);
+}
+
+void adp_publisher_generation(struct adp_publisher *publisher, uint32_t generation,
+                              uint32_t n_policies, uint32_t n_signals, const void *texts,
+                              uint32_t len, uint64_t wall_ns)
+{
+    if (!publisher->recording)
+        return;
+    struct adp_rec_generation *r =
+        adp_ring_begin(publisher->region, 0, (uint32_t)sizeof *r + len);
+    if (!r)
+        return;
+    r->head.kind = ADP_REC_GENERATION;
+    r->head.at_ns = wall_ns;
+    r->generation = generation;
+    r->n_policies = n_policies;
+    r->n_signals = n_signals;
+    r->text_len = len;
+    memcpy(r + 1, texts, len);
+    adp_ring_commit(publisher->region, 0, (uint32_t)sizeof *r + len);
+}
+
+void adp_publisher_scrape_error(struct adp_publisher *publisher, const char *text,
+                                uint64_t wall_ns)
+{
+    if (!publisher->recording)
+        return;
+    uint32_t len = (uint32_t)strnlen(text, 4096);
+    struct adp_rec_text *r =
+        adp_ring_begin(publisher->region, 0, (uint32_t)sizeof *r + len);
+    if (!r)
+        return;
+    r->head.kind = ADP_REC_SCRAPE_ERROR;
+    r->head.at_ns = wall_ns;
+    r->len = len;
+    r->reserved = 0;
+    memcpy(r + 1, text, len);
+    adp_ring_commit(publisher->region, 0, (uint32_t)sizeof *r + len);
+}
+
+const struct adp_snapshot *adp_snapshot_enter(const struct adp_region *region,
+                                              uint32_t lane)
+{
+    struct adp_call *call = adp_region_call(region, lane);
+    _Atomic uint64_t *current = adp_region_current(region);
+    uint64_t named = atomic_load_explicit(current, memory_order_acquire);
+    for (;;) {
+        if (!named)
+            return NULL;
+        /* Our name is visible before we look again: see free_snapshot. */
+        atomic_store_explicit(&call->snapshot, named, memory_order_seq_cst);
+        uint64_t again = atomic_load_explicit(current, memory_order_seq_cst);
+        if (again == named)
+            return adp_region_snapshot(region, (uint32_t)named - 1);
+        named = again;
+    }
+}
+
+void adp_snapshot_leave(const struct adp_region *region, uint32_t lane)
+{
+    struct adp_call *call = adp_region_call(region, lane);
+    /* Release: our reads are done before the publisher may reuse it. */
+    atomic_store_explicit(&call->snapshot, 0, memory_order_release);
+}

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+/* Tickets (core/ticket.h has the state diagram and the invariants). */
+#include "core/ticket.h"
+
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+enum { FREE, WAITING, SETTLING, PHASE = 3, WAYS = 4, TRIES = 8 };
+
+static uint64_t state_of(uint64_t use, unsigned phase)
+{
+    return use << 2 | phase;
+}
+
+static uint64_t handle_of(uint32_t lane, uint32_t slot, uint64_t use)
+{
+    return (uint64_t)lane << 56 | (uint64_t)slot << 32 | (use & 0xffffffffu);
+}
+
+/* Moves WAITING → SETTLING of exactly this use. */
+static bool claim(struct adp_ticket_slot *slot, uint64_t use)
+{
+    uint64_t waiting = state_of(use, WAITING);
+    /* Acquire: what take wrote is ours to read. */
+    return atomic_compare_exchange_strong_explicit(
+        &slot->state, &waiting, state_of(use, SETTLING), memory_order_acquire,
+        memory_order_relaxed);
+}
+
+static void release(struct adp_ticket_slot *slot, uint64_t use)
+{
+    /* Release: our reads are done before the slot is taken again. */
+    atomic_store_explicit(&slot->state, state_of(use, FREE), memory_order_release);
+}
+
+static void deliver(struct adp_generations *generations,
+                    const struct adp_ticket_slot *slot, const struct adp_outcome *outcome)
+{
+    struct adp_generation *g = adp_generation_find(generations, slot->generation);
+    for (uint32_t i = 0; g && i < slot->n_tickets && i < g->n_members; i++) {
+        if (!slot->ticket[i])
+            continue;
+        struct adp_outcome own = *outcome;
+        own.ticket = slot->ticket[i];
+        adp_member_outcome(&g->member[i], &own);
+    }
+}
+
+static bool lose(struct adp_ticket_slot *slot, uint64_t use,
+                 struct adp_generations *generations, uint64_t now_ns)
+{
+    if (!claim(slot, use))
+        return false;
+    struct adp_outcome lost = { .size = sizeof lost, .kind = ADP_LOST, .now_ns = now_ns };
+    deliver(generations, slot, &lost);
+    release(slot, use);
+    return true;
+}
+
+static void count_lost(struct adp_lane *lane)
+{
+    uint64_t n = atomic_load_explicit(&lane->lost_tickets, memory_order_relaxed);
+    atomic_store_explicit(&lane->lost_tickets, n + 1, memory_order_relaxed);
+}
+
+/* Gives up the slot under the sweep's cursor if its time is over: one look per take, so
+ * that a lane that decides also ages. */
+static void sweep(struct adp_lane *lane, struct adp_generations *generations,
+                  struct adp_ticket_slot *slots, uint32_t mask, uint64_t now_ns)
+{
+    struct adp_ticket_slot *slot = &slots[lane->sweep++ & mask];
+    uint64_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
+    /* deadline_ns was written by this thread, and is read in WAITING only. */
+    if ((state & PHASE) == WAITING && now_ns > slot->deadline_ns &&
+        lose(slot, state >> 2, generations, now_ns))
+        count_lost(lane);
+}
+
+/* The next slot in turn, emptied if need be; NULL when other threads hold all that we
+ * tried. */
+static struct adp_ticket_slot *next_slot(struct adp_lane *lane,
+                                         struct adp_generations *generations,
+                                         struct adp_ticket_slot *slots, uint32_t mask,
+                                         uint64_t now_ns, uint32_t *ret_i)
+{
+    for (int i = 0; i < TRIES; i++) {
+        uint32_t at = lane->next_ticket++ & mask;
+        struct adp_ticket_slot *slot = &slots[at];
+        uint64_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
+        if ((state & PHASE) == WAITING && lose(slot, state >> 2, generations, now_ns))
+            count_lost(lane);
+        state = atomic_load_explicit(&slot->state, memory_order_acquire);
+        if ((state & PHASE) == FREE) {
+            *ret_i = at;
+            return slot;
+        }
+    }
+    return NULL;
+}
+
+static bool entry_is_live(const struct adp_ticket_slot *slots, uint32_t mask,
+                          uint64_t entry)
+{
+    uint32_t i = (uint32_t)entry - 1;
+    if (i > mask)
+        return false;
+    uint64_t state = atomic_load_explicit(&slots[i].state, memory_order_relaxed);
+    uint64_t hash = atomic_load_explicit(&slots[i].id_hash, memory_order_relaxed);
+    return (state & PHASE) == WAITING && hash >> 32 == entry >> 32;
+}
+
+/* Notes where an id waits. A full set forgets its oldest way: that request can then be
+ * settled by its handle only, and is LOST in time otherwise. */
+static void index_add(struct adp_lane *lane, const struct adp_ticket_slot *slots,
+                      uint32_t mask, uint64_t hash, uint32_t slot)
+{
+    _Atomic uint64_t *set = adp_region_index(lane->region, lane->number) +
+                            (uint64_t)((uint32_t)hash & mask) * WAYS;
+    uint32_t way = slot % WAYS;
+    for (uint32_t i = 0; i < WAYS; i++) {
+        uint64_t entry = atomic_load_explicit(&set[i], memory_order_relaxed);
+        if (!entry || !entry_is_live(slots, mask, entry)) {
+            way = i;
+            break;
+        }
+    }
+    atomic_store_explicit(&set[way], (hash >> 32) << 32 | (slot + 1u),
+                          memory_order_release);
+}
+
+uint64_t adp_ticket_unslotted(struct adp_lane *lane)
+{
+    return handle_of(lane->number, ADP_TICKET_NO_SLOT, ++lane->unslotted);
+}
+
+uint64_t adp_ticket_take(struct adp_lane *lane, struct adp_generations *generations,
+                         const struct adp_generation *generation,
+                         const struct adp_name *id,
+                         const uint64_t tickets[ADP_MAX_POLICIES], uint64_t now_ns)
+{
+    struct adp_ticket_slot *slots = adp_region_tickets(lane->region, lane->number);
+    uint32_t mask = adp_region_shape(lane->region)->tickets - 1, at = 0;
+    sweep(lane, generations, slots, mask, now_ns);
+    struct adp_ticket_slot *slot = next_slot(lane, generations, slots, mask, now_ns, &at);
+    struct adp_ticket_slot none; /* tickets that find no slot are LOST at once */
+    struct adp_ticket_slot *to = slot ? slot : &none;
+    uint64_t use =
+        slot ? (atomic_load_explicit(&slot->state, memory_order_relaxed) >> 2) + 1 : 0;
+    uint64_t hash = id->p ? XXH3_64bits(id->p, id->n) : 0;
+
+    to->deadline_ns = now_ns + generation->ticket_ns;
+    to->generation = generation->number;
+    to->n_tickets = (uint8_t)generation->n_members;
+    memcpy(to->ticket, tickets, sizeof to->ticket);
+    if (!slot) {
+        struct adp_outcome lost = { .size = sizeof lost,
+                                    .kind = ADP_LOST,
+                                    .now_ns = now_ns };
+        deliver(generations, to, &lost);
+        count_lost(lane);
+        return adp_ticket_unslotted(lane);
+    }
+    slot->has_id = id->p != NULL;
+    slot->id_len = id->n;
+    if (id->p)
+        memcpy(slot->id, id->p, id->n);
+    atomic_store_explicit(&slot->id_hash, hash, memory_order_relaxed);
+    /* Release: whoever claims sees all of the above. */
+    atomic_store_explicit(&slot->state, state_of(use, WAITING), memory_order_release);
+    if (id->p)
+        index_add(lane, slots, mask, hash, at);
+    return handle_of(lane->number, at, use);
+}
+
+static bool same_id(const struct adp_ticket_slot *slot, const struct adp_name *id)
+{
+    return slot->has_id && slot->id_len == id->n && memcmp(slot->id, id->p, id->n) == 0;
+}
+
+/* Looks an id up on one lane and claims its newest waiting slot. */
+static struct adp_ticket_slot *claim_by_id(const struct adp_region *region, uint32_t lane,
+                                           const struct adp_name *id, uint64_t hash,
+                                           uint64_t *ret_use, uint32_t *ret_i)
+{
+    struct adp_ticket_slot *slots = adp_region_tickets(region, lane);
+    uint32_t mask = adp_region_shape(region)->tickets - 1;
+    _Atomic uint64_t *set =
+        adp_region_index(region, lane) + (uint64_t)((uint32_t)hash & mask) * WAYS;
+    for (uint32_t w = 0; w < WAYS; w++) {
+        uint64_t entry = atomic_load_explicit(&set[w], memory_order_acquire);
+        uint32_t i = (uint32_t)entry - 1;
+        if (!entry || entry >> 32 != hash >> 32 || i > mask)
+            continue;
+        struct adp_ticket_slot *slot = &slots[i];
+        uint64_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
+        if ((state & PHASE) != WAITING ||
+            atomic_load_explicit(&slot->id_hash, memory_order_relaxed) != hash ||
+            !claim(slot, state >> 2))
+            continue;
+        if (same_id(slot, id)) {
+            *ret_use = state >> 2;
+            *ret_i = i;
+            return slot;
+        }
+        /* Another id with the same 64-bit hash: it goes on waiting. */
+        atomic_store_explicit(&slot->state, state, memory_order_release);
+    }
+    return NULL;
+}
+
+static struct adp_ticket_slot *claim_by_handle(const struct adp_region *region,
+                                               uint64_t handle, uint64_t *ret_use)
+{
+    const struct adp_shape *shape = adp_region_shape(region);
+    uint32_t lane = (uint32_t)(handle >> 56), i = (uint32_t)(handle >> 32) & 0xffffffu;
+    if (lane < 1 || lane > shape->lanes || i >= shape->tickets)
+        return NULL;
+    struct adp_ticket_slot *slot = &adp_region_tickets(region, lane)[i];
+    uint64_t use = atomic_load_explicit(&slot->state, memory_order_relaxed) >> 2;
+    if ((use & 0xffffffffu) != (handle & 0xffffffffu) || !claim(slot, use))
+        return NULL;
+    *ret_use = use;
+    return slot;
+}
+
+int adp_ticket_settle(struct adp_lane *lane, struct adp_generations *generations,
+                      uint64_t handle, const struct adp_name *id,
+                      const struct adp_outcome *outcome, uint64_t *ret_handle,
+                      struct adp_name *ret_id)
+{
+    struct adp_ticket_slot *slot = NULL;
+    uint64_t use = 0;
+    if (handle) {
+        slot = claim_by_handle(lane->region, handle, &use);
+    } else if (id->p) {
+        uint64_t hash = XXH3_64bits(id->p, id->n);
+        uint32_t i = 0, lanes = adp_region_shape(lane->region)->lanes;
+        for (uint32_t l = 1; !slot && l <= lanes; l++) {
+            slot = claim_by_id(lane->region, l, id, hash, &use, &i);
+            if (slot)
+                handle = handle_of(l, i, use);
+        }
+    }
+    if (!slot)
+        return ADP_ENOENT;
+    deliver(generations, slot, outcome);
+    *ret_handle = handle;
+    ret_id->p = NULL;
+    if (slot->has_id) {
+        memcpy(ret_id->own, slot->id, slot->id_len);
+        ret_id->p = ret_id->own;
+        ret_id->n = slot->id_len;
+    }
+    release(slot, use);
+    return 0;
+}
+
+uint64_t adp_ticket_lose_all(struct adp_region *region, uint32_t lane,
+                             struct adp_generations *generations, uint64_t now_ns)
+{
+    struct adp_ticket_slot *slots = adp_region_tickets(region, lane);
+    uint32_t n = adp_region_shape(region)->tickets;
+    uint64_t lost = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t state = atomic_load_explicit(&slots[i].state, memory_order_acquire);
+        if ((state & PHASE) == WAITING &&
+            lose(&slots[i], state >> 2, generations, now_ns))
+            lost++;
+    }
+    return lost;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* Tickets: decisions that wait for their outcome.
+ *
+ * A handle is lane << 56 | slot << 32 | use. Slots of a lane are used in turn; each use
+ * of a slot has its own number, so an old handle finds nothing.
+ *
+ *              take                    claim (any lane)
+ *     FREE ───────────► WAITING ───────────────► SETTLING ──► FREE
+ *                          └── too old, or next in turn: LOST ──┘
+ *
+ *  1. Whoever moves WAITING → SETTLING (compare and swap) settles, alone: so each ticket
+ * has exactly one outcome.
+ *  2. Only the lane's thread takes; anybody claims.
+ *  3. Bounded: at most `tickets` of a lane wait; one more makes the oldest LOST. */
+#ifndef ADP_CORE_TICKET_H
+#define ADP_CORE_TICKET_H
+
+#include "core/decide.h"
+
+#define ADP_TICKET_NO_SLOT                                                               \
+    0xffffffu /* in a handle: nothing waits, the number is only a name */
+
+/* Takes a slot for a request that runs; `tickets` are the policies' (0: none set).
+ * Returns its handle. Also gives up one waiting slot that is too old. [hot], the lane's
+ * thread. */
+uint64_t adp_ticket_take(struct adp_lane *lane, struct adp_generations *generations,
+                         const struct adp_generation *generation,
+                         const struct adp_name *id,
+                         const uint64_t tickets[ADP_MAX_POLICIES], uint64_t now_ns);
+/* A handle for a request that does not run: unique, nothing waits for it. */
+uint64_t adp_ticket_unslotted(struct adp_lane *lane);
+
+/* Settles the request of `handle`, or, when it is 0, of `id`: returns each policy its
+ * ticket. On success *ret_handle is its handle and `ret_id` its request id. ADP_ENOENT:
+ * nothing waits. [hot], any lane. */
+int adp_ticket_settle(struct adp_lane *lane, struct adp_generations *generations,
+                      uint64_t handle, const struct adp_name *id,
+                      const struct adp_outcome *outcome, uint64_t *ret_handle,
+                      struct adp_name *ret_id);
+
+/* Settles everything that waits on a lane as LOST; returns how many. [control] */
+uint64_t adp_ticket_lose_all(struct adp_region *region, uint32_t lane,
+                             struct adp_generations *generations, uint64_t now_ns);
+
+#endif

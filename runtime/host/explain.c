@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* Why a decision came out as it did (host.h). */
+#include "runtime/host/state.h"
+#include "runtime/host/words.h"
+
+#include <string.h>
+
+static struct adp_gate_state gate_state(const adp_runtime *rt,
+                                        const struct adp_trace *trace, uint32_t i)
+{
+    const struct adp_loaded *loaded = rt->loaded[0];
+    struct adp_gate gate = adp_loaded_gate(loaded, i);
+    uint32_t known = rt->generation->member[0].slot_of[gate.signal];
+    struct adp_gate_state s = {
+        .rule = gate.rule,
+        .signal = adp_signals_name(rt->config->signals, known),
+        .op = adp_host_op_word(gate.op),
+        .has_threshold = gate.param != ADP_NONE,
+        .has_value = trace->present >> known & 1u,
+    };
+    if (s.has_threshold)
+        s.threshold = rt->params[0].value[gate.param];
+    if (s.has_value)
+        s.value = trace->value[known];
+    if (!s.has_value || !s.has_threshold)
+        return s;
+    bool above = gate.op == ADP_GE || gate.op == ADP_GT;
+    bool inclusive = gate.op == ADP_GE || gate.op == ADP_LE;
+    s.distance = above ? s.value - s.threshold : s.threshold - s.value;
+    s.held = inclusive ? s.distance >= 0 : s.distance > 0;
+    return s;
+}
+
+int adp_host_explain(adp_lane *lane, const adp_facts *facts, adp_decision *ret,
+                     struct adp_explanation *ret_why)
+{
+    adp_runtime *rt = lane->host;
+    struct adp_trace trace;
+    int code = adp_decide(lane, &rt->generations, facts, NULL, ret, &trace);
+    if (code < 0)
+        return code;
+    *ret_why = (struct adp_explanation) {
+        .n_signals = rt->generation->n_signals,
+        .readings = adp_publisher_readings(rt->publisher),
+        .present = trace.present,
+        .n_gates = rt->loaded[0]->policy.n_gates,
+        .arm = trace.split.arm,
+        .draw = trace.split.draw,
+        .governed = trace.governed,
+        .reason = trace.verdict.reason,
+        .status = adp_reason_status(trace.verdict.reason, rt->generation->profile),
+        .retry_after_ms =
+            trace.verdict.set & ADP_SET_RETRY ? trace.verdict.retry_after_ms : 0,
+    };
+    memcpy(ret_why->value, trace.value, sizeof ret_why->value);
+    for (uint32_t i = 0; i < ret_why->n_gates && i < ADP_MAX_GATES; i++)
+        ret_why->gates[i] = gate_state(rt, &trace, i);
+    return 0;
+}

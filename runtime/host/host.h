@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* The host: wires configuration, policies, signals, region and log into the runtime that
+ * <admitperf/runtime.h> describes, which this room implements.
+ *
+ * Here is what only our own programs need beside it: injected time, a log written by the
+ * caller's own thread, and the explanation of a decision. */
+#ifndef ADP_RUNTIME_HOST_H
+#define ADP_RUNTIME_HOST_H
+
+#include "core/clock.h"
+#include "core/decide.h"
+#include "runtime/config/config.h"
+#include "runtime/loader/loader.h"
+
+#include <admitperf/runtime.h>
+
+struct adp_host_options {
+    const struct adp_clock *clock; /* NULL: the machine's */
+    uint64_t instance;             /* names this writer in the log; 0: made up */
+    bool own_thread;  /* no log thread: adp_runtime_flush and close do the writing */
+    bool no_log;      /* record nothing, whatever the configuration says */
+    uint32_t lanes;   /* 0: 16 */
+    uint32_t ring_kb; /* of each lane, a power of two; 0: 1024 */
+};
+
+/* As adp_runtime_open and adp_runtime_open_text. `folder`: what relative plugin paths in
+ * the text start from. `options` may be NULL; it is copied, the clock borrowed for the
+ * life of the runtime. */
+int adp_host_open(adp_runtime **ret, const char *path,
+                  const struct adp_host_options *options, adp_errors *errors);
+int adp_host_open_text(adp_runtime **ret, const char *text, const char *name,
+                       const char *folder, const struct adp_host_options *options,
+                       adp_errors *errors);
+
+/* Borrowed for the life of the runtime. */
+const struct adp_config *adp_host_config(const adp_runtime *rt);
+const struct adp_loaded *adp_host_policy(const adp_runtime *rt, uint32_t i);
+/* The file the log goes to, absolute; NULL: none. */
+const char *adp_host_log_path(const adp_runtime *rt);
+
+/* How one gate of the governing policy stood. */
+struct adp_gate_state {
+    uint32_t rule;
+    const char *signal;
+    const char *op; /* ">=", ">", "<=", "<" */
+    bool has_threshold, has_value;
+    double threshold, value;
+    double distance; /* beyond the threshold; below 0: that much is missing. Needs both */
+    bool held;
+};
+
+struct adp_explanation {
+    uint32_t n_signals; /* of the set, in its order */
+    const struct adp_reading
+        *readings;    /* borrowed until the next publish; NULL: none yet */
+    uint64_t present; /* what the policy saw: readings less what aged out since */
+    double value[ADP_MAX_KNOWN];
+    uint32_t n_gates;
+    struct adp_gate_state gates[ADP_MAX_GATES];
+    double arm, draw;
+    bool governed;
+    uint32_t reason;         /* of the policy's verdict; 0: admitted */
+    uint32_t status;         /* of the policy's verdict, enforced or not */
+    uint32_t retry_after_ms; /* of the policy's verdict; 0: none stated */
+};
+
+/* adp_lane_decide, and why. [control] */
+int adp_host_explain(adp_lane *lane, const adp_facts *facts, adp_decision *ret,
+                     struct adp_explanation *ret_why);
+
+#endif

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/* The texts that lines share (words.h). */
+#include "runtime/host/words.h"
+
+#include "core/write.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Takes what `line` holds as one text of the packed list, and empties it. */
+static void pack(struct adp_line *packed, struct adp_line *line)
+{
+    if (line->broken)
+        packed->broken = true;
+    adp_words_add(packed, line->text, line->len);
+    adp_line_clear(line);
+}
+
+static void put_identity(struct adp_line *to, const struct adp_config *config)
+{
+    adp_line_puts(to, "\"experiment\":");
+    adp_line_string_or_null(to, config->experiment);
+    adp_line_key(to, "run");
+    adp_line_string_or_null(to, config->run);
+    adp_line_key(to, "notes");
+    adp_line_string_or_null(to, config->notes);
+}
+
+static void put_tail(struct adp_line *to, const struct adp_config *config, uint64_t hash)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%016llx", (unsigned long long)hash);
+    adp_line_puts(to, "\"v\":1");
+    adp_line_key(to, "config");
+    adp_line_string_or_null(to, text);
+    if (config->disclosure_json) {
+        adp_line_key(to, "disclosure");
+        adp_line_puts(to, config->disclosure_json);
+    }
+}
+
+static void put_policy(struct adp_line *to, const struct adp_loaded *loaded)
+{
+    adp_line_puts(to, "\"policy\":");
+    adp_line_string_or_null(to, loaded->policy.name);
+    adp_line_key(to, "baseline");
+    adp_line_puts(to, loaded->baseline ? "true" : "false");
+}
+
+static void put_params(struct adp_line *to, const struct adp_loaded *loaded,
+                       const struct adp_params *params)
+{
+    adp_line_puts(to, "\"params\":{");
+    for (uint32_t i = 0; i < params->n; i++) {
+        adp_line_key(to, adp_loaded_param(loaded, i).name);
+        adp_line_number(to, params->value[i]);
+    }
+    adp_line_puts(to, "}");
+    adp_line_key(to, "provenance");
+    adp_line_puts(to, "{");
+    for (uint32_t i = 0; i < params->n; i++) {
+        adp_line_key(to, adp_loaded_param(loaded, i).name);
+        adp_line_string_or_null(to, adp_provenance_word(params->provenance[i]));
+    }
+    adp_line_puts(to, "}");
+}
+
+const char *adp_host_op_word(uint32_t op)
+{
+    static const char *const words[] = {
+        [ADP_GE] = ">=", [ADP_GT] = ">", [ADP_LE] = "<=", [ADP_LT] = "<"
+    };
+    return op >= ADP_GE && op <= ADP_LT ? words[op] : "?";
+}
+
+static void put_gates(struct adp_line *to, const struct adp_loaded *loaded,
+                      const struct adp_signals *signals, const uint32_t *slot_of)
+{
+    adp_line_key(to, "gates");
+    adp_line_puts(to, "[");
+    for (uint32_t i = 0; i < loaded->policy.n_gates; i++) {
+        struct adp_gate g = adp_loaded_gate(loaded, i);
+        adp_line_puts(to, i ? ",{" : "{");
+        adp_line_key(to, "rule");
+        adp_line_u64(to, g.rule);
+        adp_line_key(to, "signal");
+        adp_line_string_or_null(to, adp_signals_name(signals, slot_of[g.signal]));
+        adp_line_key(to, "op");
+        adp_line_string_or_null(to, adp_host_op_word(g.op));
+        adp_line_key(to, "param");
+        adp_line_string_or_null(
+            to, g.param == ADP_NONE ? NULL : adp_loaded_param(loaded, g.param).name);
+        adp_line_puts(to, "}");
+    }
+    adp_line_puts(to, "]");
+}
+
+static void put_card(struct adp_line *to, const struct adp_loaded *loaded,
+                     const struct adp_signals *signals, const uint32_t *slot_of)
+{
+    struct adp_card card = adp_loaded_card(loaded);
+    const struct {
+        const char *key, *word;
+    } words[] = {
+        { "unit", card.unit },
+        { "setting", card.setting },
+        { "slo_awareness", card.slo_awareness },
+        { "signal_quantity", card.signal_quantity },
+        { "signal_structure", card.signal_structure },
+        { "metadata_assumed", card.metadata_assumed },
+        { "portability", card.portability },
+        { "source", card.source },
+        { "margin_unit", card.margin_unit },
+    };
+    adp_line_key(to, "card");
+    adp_line_puts(to, "{");
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        adp_line_key(to, words[i].key);
+        adp_line_string_or_null(to, words[i].word);
+    }
+    put_gates(to, loaded, signals, slot_of);
+    adp_line_puts(to, "}");
+}
+
+static void pack_signals(struct adp_line *packed, struct adp_line *line,
+                         const struct adp_signals *signals)
+{
+    for (uint32_t i = 0; i < adp_signals_count(signals); i++) {
+        adp_line_string_or_null(line, adp_signals_name(signals, i));
+        adp_line_puts(line, ":");
+        pack(packed, line);
+        uint32_t n = adp_signals_sources(signals, i);
+        adp_words_add_count(packed, n);
+        for (uint32_t s = 0; s < n; s++) {
+            adp_line_string_or_null(
+                line, adp_expr_text(adp_signals_source(signals, i, s, NULL)));
+            pack(packed, line);
+        }
+    }
+}
+
+int adp_host_words(struct adp_line *packed, const struct adp_config *config,
+                   struct adp_loaded *const *loaded, const struct adp_params *params,
+                   uint64_t hash)
+{
+    struct adp_line line;
+    adp_line_init(&line);
+    put_identity(&line, config);
+    pack(packed, &line);
+    put_tail(&line, config, hash);
+    pack(packed, &line);
+    for (uint32_t i = 0; i < config->n_policies; i++) {
+        uint32_t slot_of[ADP_MAX_SIGNALS];
+        adp_loader_bind(loaded[i], config->signals, slot_of, NULL);
+        put_policy(&line, loaded[i]);
+        pack(packed, &line);
+        put_params(&line, loaded[i], &params[i]);
+        put_card(&line, loaded[i], config->signals, slot_of);
+        pack(packed, &line);
+    }
+    pack_signals(packed, &line, config->signals);
+    adp_line_finish(&line);
+    return packed->broken ? ADP_ENOMEM : 0;
+}
