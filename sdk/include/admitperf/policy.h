@@ -8,24 +8,24 @@
  *
  * The smallest policy is about 30 lines: examples/kv_wall/kv_wall.c.
  *
- * Rules (numbered; `docs/abi.md` refers to them):
+ * Rules (docs/abi.md refers to them by number):
  *
  *  1. A verdict is a function of (instance state, view). A policy reads no clock, no
- * entropy, no file, starts no thread, keeps no global: all it may know is in the view,
- * and every field of the view can be rebuilt from the log. That is what makes replay
- * possible.
+ *     entropy, no file, starts no thread, keeps no global: all it may know is in the
+ *     view, and every field of the view can be rebuilt from the log. That is what makes
+ *     replay possible.
  *  2. Unset is never zero. A clear bit, a NULL, action 0 mean "not there"; the value in
- * an absent slot is garbage and must not be read.
+ *     an absent slot is garbage and must not be read.
  *  3. Every call passes one struct that begins with `size`, the bytes its writer knew.
- * Fields are only ever appended, inside `#if ADP_ABI_MINOR >= k`; use ADP_HAS before
- * reading a field newer than your `min_host_minor`. Arrays that a policy declares carry
- * their element size in the head of adp_policy, so both sides may grow.
+ *     Fields are only ever appended, inside `#if ADP_ABI_MINOR >= k`; use ADP_HAS before
+ *     reading a field newer than your `min_host_minor`. Arrays that a policy declares
+ *     carry their element size in the head of adp_policy, so both sides may grow.
  *  4. Nothing is freed across the boundary, nothing unwinds across it (no throw, panic,
  *     longjmp). View, verdict, outcome and setup die when the call returns; strings and
- * tables that a policy declares live as long as its code, which is never unmapped.
+ *     tables that a policy declares live as long as its code, which is never unmapped.
  *  5. Every function has a class. [control]: one at a time per instance, never beside
- * another call on it. [hot]: in the request path, as `threading` says; must not block,
- * allocate, make a system call.
+ *     another call on it. [hot]: in the request path, as `threading` says; must not
+ *     block, allocate, make a system call.
  *  6. Only fixed-width integers, double, pointers and NUL-terminated UTF-8 cross. 64-bit
  *     little-endian only.
  *
@@ -70,9 +70,8 @@ enum adp_action {
 /* adp_policy.threading: how many threads may be inside decide and outcome of one
  * instance. */
 enum adp_threading {
-    ADP_SERIAL = 0, /* one; the host sees to it */
-    ADP_CONCURRENT =
-        1 /* any number; the policy sees to it. Stateless policies are this */
+    ADP_SERIAL = 0,    /* one; the host sees to it */
+    ADP_CONCURRENT = 1 /* any number; the policy sees to it. Stateless ones are this */
 };
 
 /* adp_gate.op: the gate holds when `signal op param`. An absent signal holds no gate. */
@@ -95,8 +94,7 @@ enum adp_card_flag {
 /* adp_verdict.set: which of the optional fields the policy filled. */
 enum adp_set { ADP_SET_MARGIN = 1u, ADP_SET_P = 2u, ADP_SET_RETRY = 4u };
 
-/* adp_request.present: which numeric facts the host knows. Strings are NULL when unknown.
- */
+/* adp_request.present: which numbers the host knows. Strings are NULL when not known. */
 enum adp_fact { ADP_PROMPT = 1u, ADP_OUTPUT = 2u, ADP_PRIORITY = 4u, ADP_DEADLINE = 8u };
 
 /* adp_outcome.present */
@@ -113,9 +111,8 @@ enum adp_end {
     ADP_DONE = 1,      /* ran to its end */
     ADP_FAILED = 2,    /* ran; upstream error or timeout */
     ADP_CANCELLED = 3, /* ran; the client left */
-    ADP_NOT_RUN =
-        4, /* this policy admitted, another verdict governed: release, learn nothing */
-    ADP_LOST = 5 /* no outcome in time, or the table was full: release, learn nothing */
+    ADP_NOT_RUN = 4, /* admitted here, another verdict governed: release, do not learn */
+    ADP_LOST = 5     /* no outcome in time, or no room for it: release, do not learn */
 };
 
 /* adp_verdict.reason: a closed vocabulary, so that refusals compare across deployments.
@@ -136,8 +133,8 @@ enum adp_reason {
 
 /* A signal the policy reads. Its place in adp_policy.signals is its slot in the view. */
 typedef struct adp_signal {
-    const char *name; /* a name of the dictionary, or one the operator declares */
-    const char *unit; /* must be the dictionary's, exactly: "ratio", "requests", … */
+    const char *name; /* [a-z][a-z0-9_]*, at most 63; shipped or declared in YAML */
+    const char *unit; /* exactly as declared there: "ratio", "requests", … */
     uint32_t flags;   /* 0 */
     uint32_t reserved;
 } adp_signal;
@@ -146,9 +143,9 @@ typedef struct adp_signal {
  * validates the operator's values against this before create: unknown names, wrong types,
  * values outside [lo, hi] never reach a policy. */
 typedef struct adp_param {
-    const char *name;    /* [a-z][a-z0-9_]* */
+    const char *name;    /* [a-z][a-z0-9_]*, at most 63 */
     const char *unit;    /* as a signal's; "" when it has none */
-    const char *doc;     /* one line, for `admitperf policies` */
+    const char *doc;     /* one line, for `admitperf policies`; or NULL */
     double lo, hi, dflt; /* finite, lo <= dflt <= hi; integral where kind says so */
     uint32_t kind;       /* enum adp_kind */
     uint32_t flags;      /* enum adp_param_flag */
@@ -159,28 +156,34 @@ typedef struct adp_param {
  * Reports judge from these whether the policy could have fired, so they must agree with
  * decide. */
 typedef struct adp_gate {
-    uint32_t rule;   /* rule number, from 0 */
+    uint32_t rule;   /* rule number, from 0, none left out */
     uint32_t signal; /* slot */
     uint32_t op;     /* enum adp_op */
     uint32_t param;  /* the threshold's place in params; ADP_NONE: no fixed threshold */
 } adp_gate;
 
-/* What the policy is, in the words of the survey (`admitperf terms`). NULL: not stated.
- */
+/* What the policy is, in the survey's words (`admitperf terms`). NULL: not stated. */
 typedef struct adp_card {
-    const char *unit;          /* request | agent-session | tenant */
-    const char *setting;       /* online | offline | hybrid */
-    const char *slo_awareness; /* deadline | throughput | fairness | cost | stability */
-    const char
-        *signal_quantity; /* kv_pressure | queue_depth | deadline_slack | wait_estimate |
-                             predicted_length | batch_state | rate | analytic */
-    const char *signal_structure; /* scalar | dual-gate | lp-composite | formal-bound */
-    const char *metadata_assumed; /* none | SLO class | deadlines | per-stage deadlines |
-                                     session id | priority class */
-    const char *portability;      /* A: decidable at ingress | B: needs batch formation */
-    const char *source;           /* paper and section, or project and file; free text */
-    const char *margin_unit; /* unit of verdict.margin, where no gates are declared */
-    uint32_t flags;          /* enum adp_card_flag */
+    /* request | agent-session | tenant */
+    const char *unit;
+    /* online | offline | hybrid */
+    const char *setting;
+    /* deadline | throughput | fairness | cost | stability */
+    const char *slo_awareness;
+    /* kv_pressure | queue_depth | deadline_slack | wait_estimate | predicted_length |
+     * batch_state | rate | analytic */
+    const char *signal_quantity;
+    /* scalar | dual-gate | lp-composite | formal-bound */
+    const char *signal_structure;
+    /* none | SLO class | deadlines | per-stage deadlines | session id | priority class */
+    const char *metadata_assumed;
+    /* A: decidable at ingress | B: needs batch formation */
+    const char *portability;
+    /* Paper and section, or project and file; free text. */
+    const char *source;
+    /* Unit of verdict.margin, where no gates are declared. */
+    const char *margin_unit;
+    uint32_t flags; /* enum adp_card_flag */
     uint32_t reserved;
 } adp_card;
 
@@ -190,10 +193,9 @@ typedef struct adp_request {
     const char *tenant;     /* NULL: not known */
     const char *session;    /* NULL: not known */
     const char *slo_class;  /* NULL: not known */
-    uint64_t
-        tenant_key; /* XXH3-64 of the name: the same on every host; garbage if NULL */
-    uint64_t session_key;       /* likewise */
-    uint64_t prompt_tokens;     /* ADP_PROMPT */
+    uint64_t tenant_key;    /* XXH3-64 of tenant, the same on every host; or garbage */
+    uint64_t session_key;   /* XXH3-64 of session, likewise */
+    uint64_t prompt_tokens; /* ADP_PROMPT */
     uint64_t max_output_tokens; /* ADP_OUTPUT */
     int64_t priority;           /* ADP_PRIORITY; 0 normal, below 0 sheddable */
     double ttft_deadline_ms;    /* ADP_DEADLINE; milliseconds from now */
@@ -221,10 +223,10 @@ typedef struct adp_verdict {
     uint32_t reason;         /* enum adp_reason; 0 when admitted */
     uint32_t retry_after_ms; /* ADP_SET_RETRY */
     uint32_t set;            /* bits of enum adp_set */
-    uint32_t binding; /* slot of the signal that decided, for the log; or ADP_NONE */
+    uint32_t binding; /* slot of the signal that refused, for the log; or ADP_NONE */
     uint64_t ticket;  /* not 0: comes back in exactly one outcome, whatever the action */
     double margin; /* ADP_SET_MARGIN: >= 0 when it fires; where no gates are declared */
-    double p; /* ADP_SET_P: the probability of refusal that `draw` was held against */
+    double p;      /* ADP_SET_P: probability of refusal that `draw` was held against */
 } adp_verdict;
 
 /* What became of a ticket. */
@@ -242,31 +244,31 @@ typedef struct adp_outcome {
 /* What create is given. */
 typedef struct adp_setup {
     uint32_t size;
-    uint32_t
-        n_instances; /* processes that share one quota: divide rates by it; 1 = alone */
-    const double *param; /* by place in params */
-    const char *config;  /* the operator's structured `config:` as JSON; or NULL */
-    const void *saved;   /* what save wrote before a reload or restart; or NULL */
+    uint32_t n_instances; /* processes that share a quota: divide rates by it; 1: alone */
+    const double *param;  /* by place in params */
+    const char *config;   /* the operator's structured `config:` as JSON; or NULL */
+    const void *saved;    /* what save wrote before a reload or restart; or NULL */
     uint64_t saved_len;
     char *error; /* on failure: one sentence, lower case, no full stop */
     uint64_t error_cap;
 } adp_setup;
 
+/* The exported object. ADP_HEAD and ADP_TABLES below fill most of it. */
 typedef struct adp_policy {
-    uint32_t magic; /* ADP_MAGIC */
-    uint32_t size;  /* sizeof(adp_policy) as compiled */
-    uint16_t abi_minor, min_host_minor;
-    uint16_t signal_size, param_size, gate_size,
-        card_size; /* element sizes as compiled */
+    uint32_t magic;          /* ADP_MAGIC */
+    uint32_t size;           /* sizeof(adp_policy) */
+    uint16_t abi_minor;      /* the header compiled with */
+    uint16_t min_host_minor; /* the oldest host it runs on */
+    uint16_t signal_size, param_size, gate_size, card_size; /* sizeof of each element */
     uint32_t n_signals, n_params, n_gates;
-    uint32_t threading; /* enum adp_threading */
-    uint32_t max_saved; /* bytes that save may write at most */
-    const char *name;   /* [a-z][a-z0-9_]*, at most 63 */
-    const char *version, *doc;
+    uint32_t threading;        /* enum adp_threading */
+    uint32_t max_saved;        /* bytes that save may write at most */
+    const char *name;          /* [a-z][a-z0-9_]*, at most 63; never NULL */
+    const char *version, *doc; /* one line each; or NULL */
     const adp_signal *signals;
     const adp_param *params;
     const adp_gate *gates;
-    const adp_card *card;
+    const adp_card *card; /* or NULL */
 
     /* [control] Makes an instance; NULL with setup->error filled on failure. A policy
      * without create is stateless: `self` is NULL in every call. */
@@ -280,8 +282,8 @@ typedef struct adp_policy {
     /* [control] Writes the state into `to`, returns the bytes written, 0 for none or when
      * `cap` is too small. NULL: starts afresh after every reload. */
     uint64_t (*save)(const void *self, void *to, uint64_t cap);
-    /* [control] A table of an optional feature by its id ("vendor.feature/1"), or NULL.
-     */
+    /* [control] The table of an optional feature, by its id ("vendor.feature/1"); or
+     * NULL. */
     const void *(*extension)(const char *id);
 } adp_policy;
 
@@ -336,13 +338,15 @@ static inline void adp_reject(adp_verdict *w, uint32_t reason)
     w->reason = reason;
 }
 
-/* `ms`: when to come back, milliseconds. Not above 0, or NaN: no retry time is stated. */
+/* `ms`: when to come back, milliseconds, rounded up. Not above 0, or NaN: no retry time
+ * is stated. */
 static inline void adp_defer(adp_verdict *w, uint32_t reason, double ms)
 {
     w->action = ADP_DEFER;
     w->reason = reason;
     if (ms > 0.0) {
         w->retry_after_ms = ms >= 4294967295.0 ? 4294967295u : (uint32_t)ms;
+        w->retry_after_ms += w->retry_after_ms < ms && w->retry_after_ms < 4294967295u;
         w->set |= ADP_SET_RETRY;
     }
 }

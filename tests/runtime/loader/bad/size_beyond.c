@@ -1,0 +1,5 @@
+/* SPDX-License-Identifier: MIT */
+/* Claims more bytes than its object has. */
+#include "tests/runtime/loader/bad/bad.h"
+
+const adp_policy admitperf_policy_v0 = { SOUND, .size = 400 };

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: MIT */
+#include "tests/runtime/loader/bad/bad.h"
+
+static const adp_signal signals[] = {
+    { .name = "queue_depth", .unit = "requests" },
+    { .name = "kv_pressure", .unit = "percent" },
+};
+
+const adp_policy admitperf_policy_v0 = { SOUND, .n_signals = 2, .signals = signals };
