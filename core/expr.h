@@ -1,21 +1,28 @@
 /* SPDX-License-Identifier: MIT */
-/* Sources: how one number is obtained from metrics.
+/* Sources: how one number is obtained from metrics (docs/signals.md shows it to people).
  *
  * Two written forms:
- *   metric:  a selector — name, or name{label="v",other!="w",third=~"re"}; the bare form
- * takes any byte in the name but '{' (so acme.cache.used_frac and vllm:x need no quotes)
+ *   metric:  a selector — name, or name{label="v",other!="w",third=~"re",more!~"re"}; the
+ *            bare name takes any byte but blanks, ( ) { } and " (acme.cache.used_frac and
+ *            vllm:x need no quotes), in double quotes any at all
  *   expr:    + - * / and parentheses over numbers, selectors, and the functions
  *            delta(selector), rate(selector): growth since the snapshot before, per
- * series (and per second); a series seen once, or that went down (a reset), is absent
+ *            series (and per second); a series seen once, or that went down (a reset), is
+ *            absent. A reset seen in one counter of a source holds for all its counters
+ *            with the same labels.
  *            sum(e) max(e) min(e) mean(e): over the series of e
  *            Names in an expr are [A-Za-z_:][A-Za-z0-9_:.]*, anything else in double
- * quotes.
+ *            quotes.
+ * Patterns: core/pattern.h. A label that a series does not have is held to be empty.
  *
  * An expression has a value per label set: a name yields one per series; arithmetic pairs
- * the series whose labels are equal, and a number, an aggregate or a lone series pairs
- * with every one. What has no partner is skipped. At the end the series of the result are
- * aggregated as the source says. So blocks_used / blocks_total is a ratio per engine
- * before it is their max.
+ * the series whose labels are equal. A number or an aggregate pairs with every one, and a
+ * lone series with every one that has no other value for a label of its own (so that one
+ * engine's total does not divide another's). A label that a selector fixes with = need
+ * not be on the other side, and may differ where that fixes it too: x{kind="used"} /
+ * x{kind="max"} pairs per engine. What has no partner is skipped. At the end the series
+ * of the result are aggregated as the source says. So blocks_used / blocks_total is a
+ * ratio per engine before it is their max.
  *
  * Never broken: a value outside the range, NaN, infinite, or divided by zero is skipped
  * and counted, never clamped, never 0; if nothing is left there is no value and a reason.
@@ -29,27 +36,30 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* How the series of one source become one number. NONE: exactly one series is expected.
- */
+/* How the series of one source become one number. NONE: exactly one series is expected;
+ * a second one makes the source ambiguous, even where only one of them is sane, so that
+ * the mistake does not come and go with the values. */
 enum adp_aggregate {
     ADP_AGG_NONE,
     ADP_AGG_MAX,
     ADP_AGG_MIN,
     ADP_AGG_SUM,
     ADP_AGG_MEAN,
-    ADP_AGG_LAST, /* the last on the page */
+    ADP_AGG_LAST, /* the last sane one on the page */
     ADP_AGG_ONLY  /* as NONE, written out */
 };
 
 /* Why a signal (or a source) has no value. The words are adp_why_word's and the log's. */
 enum adp_why {
     ADP_WHY_PRESENT = 0,
-    ADP_WHY_NEVER_SUPPLIED, /* no source's metric is on the page */
-    ADP_WHY_OUT_OF_RANGE,   /* every series was outside the signal's range */
-    ADP_WHY_NOT_FINITE,     /* every series was NaN or infinite */
+    ADP_WHY_NEVER_SUPPLIED, /* no source has all of its metrics on the page */
+    /* No series was sane, and the first of them was … */
+    ADP_WHY_OUT_OF_RANGE, /* outside the signal's range */
+    ADP_WHY_NOT_FINITE,   /* NaN or infinite */
     ADP_WHY_DIVISOR_ZERO,
-    ADP_WHY_FIRST_SAMPLE, /* a counter seen once: no growth is known yet */
-    ADP_WHY_COUNTER_RESET,
+    ADP_WHY_FIRST_SAMPLE,  /* a counter seen once: no growth is known yet */
+    ADP_WHY_COUNTER_RESET, /* a counter that went down */
+    /* Others: */
     ADP_WHY_NO_PARTNER,  /* arithmetic found no series with equal labels */
     ADP_WHY_AMBIGUOUS,   /* several series and no declared aggregation */
     ADP_WHY_STALE,       /* older than max_age */
@@ -59,10 +69,12 @@ enum adp_why {
 };
 const char *adp_why_word(enum adp_why why); /* "never_supplied", …; "present" for 0 */
 
+/* NONE with *ret_known false for a word that is not one of adp_aggregate_word's. */
 enum adp_aggregate adp_aggregate_of(const char *word, bool *ret_known);
 const char *adp_aggregate_word(enum adp_aggregate aggregate); /* "max", …; "none" */
 
-/* A metric's other name, tried when the first is not on the page. */
+/* A metric's other name, tried when the first is not on the page; of several with one
+ * `from`, the first that is. */
 struct adp_rename {
     const char *from, *to;
 };
@@ -72,8 +84,8 @@ struct adp_scratch; /* working memory of one evaluating thread */
 
 /* Compiles `text`. Errors carry `file` and the place: `line` as given and `column` plus
  * the offset in `text` (both 1-based, of the first byte of `text`). ADP_ESYNTAX,
- * ADP_EINVAL (depth, size: at most 64 nested parentheses, 256 nodes, 4096 bytes),
- * ADP_ENOMEM. [control] */
+ * ADP_EINVAL (depth, size: at most 64 nested parentheses, 256 nodes, 4096 bytes; an
+ * expression without a metric, which could never be absent), ADP_ENOMEM. [control] */
 int adp_expr_compile_metric(struct adp_expr **ret, const char *text, const char *file,
                             uint32_t line, uint32_t column, struct adp_error *err);
 int adp_expr_compile(struct adp_expr **ret, const char *text, const char *file,
@@ -82,12 +94,15 @@ void adp_expr_destroy(struct adp_expr *expr);
 
 /* The text as written: what the log names the source by. */
 const char *adp_expr_text(const struct adp_expr *expr);
-/* The i-th metric name the source asks for, or NULL past the last. */
+/* The i-th different metric name the source asks for, or NULL past the last. Borrowed, as
+ * the text is, for the life of `expr`. */
 const char *adp_expr_metric(const struct adp_expr *expr, uint32_t i);
 /* True when it needs a snapshot before (delta, rate). */
 bool adp_expr_needs_before(const struct adp_expr *expr);
 
-/* `series`: the most series any one selector may match; more make the source TOO_MANY. */
+/* `series`: the most series any one selector may match, and a quarter of what the
+ * operands that wait at one time may hold together; more make the source TOO_MANY. About
+ * 200 bytes for each. ADP_EINVAL: 0 or above ADP_METRICS_MAX_SERIES; ADP_ENOMEM. */
 int adp_scratch_create(struct adp_scratch **ret, uint32_t series);
 void adp_scratch_destroy(struct adp_scratch *scratch);
 
@@ -102,8 +117,9 @@ struct adp_moment {
 
 struct adp_value {
     double value;             /* garbage unless the return is ADP_WHY_PRESENT */
-    uint32_t taken;           /* series of the result that were used */
-    uint32_t skipped;         /* series that were not */
+    uint32_t taken;           /* series of the result that were used; LAST uses one */
+    uint32_t skipped;         /* series that were not, inside a function, for want of a */
+                              /* partner on either side, or at the end */
     enum adp_why skipped_why; /* why the first of them was not; PRESENT when none */
     bool has_time;
     double time_s;   /* oldest timestamp among the series used */
@@ -112,8 +128,9 @@ struct adp_value {
 };
 
 /* Evaluates over one moment; series of the result outside [lo, hi] are skipped, then the
- * rest aggregated, then the aggregate itself held against the range. Allocates nothing.
- * [hot] per scratch. */
+ * rest aggregated, then the aggregate itself held against the range. A metric that is not
+ * on the page makes the whole source NEVER_SUPPLIED. Allocates nothing. [hot] per
+ * scratch. */
 enum adp_why adp_expr_evaluate(const struct adp_expr *expr,
                                const struct adp_moment *moment,
                                enum adp_aggregate aggregate, double lo, double hi,

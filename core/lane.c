@@ -83,7 +83,6 @@ void adp_lane_read(struct adp_lane *lane, const struct adp_signals *signals,
         moment.before = lane->before;
         moment.elapsed_s = (double)since * 1e-9;
     }
-    moment.renames = adp_signals_renames(signals, &moment.n_renames);
     adp_signals_read(signals, &moment, mono_ns, (double)wall_ns * 1e-9, lane->scratch,
                      lane->readings);
 }

@@ -20,7 +20,7 @@
 
 #define ADP_METRICS_MAX_SERIES 65536u      /* per object */
 #define ADP_METRICS_MAX_LABELS 64u         /* per series */
-#define ADP_METRICS_MAX_TEXT   (16u << 20) /* bytes of names and label values in all */
+#define ADP_METRICS_MAX_TEXT   (16u << 20) /* bytes of names and labels in all */
 
 /* Bytes that are somebody else's; not NUL-terminated. */
 struct adp_str {
@@ -45,13 +45,15 @@ struct adp_series {
 
 struct adp_metrics;
 
-/* [control] ADP_ENOMEM. Destroying NULL is fine. */
+/* Create, destroy, clear and add are [control]; what takes a const object is [any] as
+ * long as none of those runs on it. ADP_ENOMEM. Destroying NULL is fine. */
 int adp_metrics_create(struct adp_metrics **ret);
 void adp_metrics_destroy(struct adp_metrics *metrics);
 void adp_metrics_clear(struct adp_metrics *metrics);
 
 /* Adds one series; copies every string. `labels` may be NULL when n_labels is 0; they
- * need not be sorted. ADP_EFULL past a bound above, ADP_EINVAL for an empty name or a
+ * need not be sorted. A series that is there already gets the value and time given, and
+ * keeps its place. ADP_EFULL past a bound above, ADP_EINVAL for an empty name or a
  * label given twice, ADP_ENOMEM. On failure nothing is added. */
 int adp_metrics_add(struct adp_metrics *metrics, struct adp_str name,
                     const struct adp_label *labels, uint32_t n_labels, double value,
@@ -63,7 +65,8 @@ const struct adp_series *adp_metrics_at(const struct adp_metrics *metrics, uint3
 /* First series of exactly this name, or ADP_NO_SERIES; follow `next` for the others. */
 uint32_t adp_metrics_find(const struct adp_metrics *metrics, const char *name,
                           size_t len);
-/* The series of this name with these labels (sorted by name), or NULL. */
+/* The series with the name and the labels (sorted by name) of `as`, or NULL. `as` may
+ * belong to another object or to none; its value is not looked at. */
 const struct adp_series *adp_metrics_same(const struct adp_metrics *metrics,
                                           const struct adp_series *as);
 uint32_t adp_metrics_duplicates(const struct adp_metrics *metrics);
@@ -71,8 +74,8 @@ uint32_t adp_metrics_duplicates(const struct adp_metrics *metrics);
 bool adp_metrics_newest(const struct adp_metrics *metrics, double *ret_s);
 
 /* Appends the JSON object of all series: the key is the bare name when it is the only
- * series of that name, else `name{label="value",…}` with \\, \" and \n escaped in values;
- * the value a number, or null when it is not finite. */
+ * series of that name, or has no labels, else `name{label="value",…}` with \\, \" and \n
+ * escaped in values; the value a number, or null when it is not finite. */
 void adp_metrics_write(const struct adp_metrics *metrics, struct adp_line *line);
 
 #endif

@@ -17,6 +17,7 @@
 #define ADP_MAX_KNOWN          64u /* signals one set may hold: one presence word */
 #define ADP_MAX_SOURCES        32u /* per signal */
 #define ADP_SIGNAL_NAME        63u /* longest name, [a-z][a-z0-9_]* */
+#define ADP_MAX_RENAMES        256u
 #define ADP_DICTIONARY_VERSION "0.1.0"
 
 /* A signal as declared, by us (core/dictionary.c) or by the operator. */
@@ -27,8 +28,8 @@ struct adp_signal_def {
     uint64_t max_age_ns;          /* older readings are absent */
     const char *about;            /* one sentence for people */
     const char *const
-        *metrics; /* shipped sources in order, NULL-terminated: text beginning */
-                  /* with '=' is an expr, else a metric */
+        *metrics; /* shipped sources in order, NULL-terminated: a text that */
+                  /* begins with '=' is an expr, else a metric */
 };
 
 /* The shipped dictionary; *ret_n entries. */
@@ -41,27 +42,26 @@ int adp_signals_create(struct adp_signals **ret, struct adp_error *err);
 void adp_signals_destroy(struct adp_signals *set);
 
 /* Declares a new signal; strings are copied. ADP_EINVAL: name known already or malformed,
- * range empty; ADP_EFULL. *ret is its index, stable for the life of the set. */
+ * range empty; ADP_EFULL; ADP_ENOMEM. *ret is its index, stable for the life of the set.
+ */
 int adp_signals_add(struct adp_signals *set, const char *name, const char *unit,
                     double lo, double hi, uint64_t max_age_ns, uint32_t *ret,
                     struct adp_error *err);
 /* Adds a source of the operator's behind those added before it and ahead of the shipped
  * ones. `aggregate` NONE: the source must match one series. The expression is taken, also
- * on failure. */
+ * on failure. ADP_EFULL; ADP_EINVAL: no such signal. */
 int adp_signals_source_take(struct adp_signals *set, uint32_t signal,
                             struct adp_expr *source, enum adp_aggregate aggregate,
                             struct adp_error *err);
 void adp_signals_max_age(struct adp_signals *set, uint32_t signal, uint64_t max_age_ns);
-/* Another name for a signal. ADP_EINVAL: taken. */
+/* Another name for a signal. ADP_EINVAL: taken or malformed; ADP_EFULL: 256 names in all;
+ * ADP_ENOMEM. */
 int adp_signals_alias(struct adp_signals *set, const char *name, uint32_t signal,
                       struct adp_error *err);
-/* Another name for a metric, tried second (core/expr.h). */
+/* Another name for a metric, tried second (core/expr.h). ADP_EINVAL: empty; ADP_EFULL;
+ * ADP_ENOMEM. */
 int adp_signals_rename(struct adp_signals *set, const char *from, const char *to,
                        struct adp_error *err);
-
-/* The renames, for struct adp_moment; borrowed until the set changes. */
-const struct adp_rename *adp_signals_renames(const struct adp_signals *set,
-                                             uint32_t *ret_n);
 
 uint32_t adp_signals_count(const struct adp_signals *set);
 /* Index by name or alias; -1 when not known. */
@@ -75,11 +75,12 @@ void adp_signals_range(const struct adp_signals *set, uint32_t signal, double *r
                        double *ret_hi);
 uint64_t adp_signals_age_limit(const struct adp_signals *set, uint32_t signal);
 uint32_t adp_signals_sources(const struct adp_signals *set, uint32_t signal);
+/* `ret_aggregate` may be NULL. */
 const struct adp_expr *adp_signals_source(const struct adp_signals *set, uint32_t signal,
                                           uint32_t source,
                                           enum adp_aggregate *ret_aggregate);
-/* All known names, NULL-terminated, for "nearest" messages; borrowed until the set
- * changes. */
+/* All known names and aliases, NULL-terminated, for "nearest" messages; borrowed until
+ * the set changes. */
 const char *const *adp_signals_names(const struct adp_signals *set);
 
 /* What was read for one signal. */
@@ -88,7 +89,8 @@ struct adp_reading {
     int32_t source;   /* which source supplied it, or was nearest; -1: none on the page */
     double value;     /* garbage unless PRESENT */
     double age_s;     /* when read; 0 unless the metric carried a timestamp */
-    uint64_t expires_ns; /* on the clock of `now_ns`: absent from then on */
+    uint64_t expires_ns; /* on the clock of `now_ns`: absent from then on; 0 unless */
+                         /* PRESENT */
     uint32_t taken, skipped;
     enum adp_why skipped_why;
     char differ[96]; /* AMBIGUOUS */
@@ -96,8 +98,10 @@ struct adp_reading {
 
 /* Reads every signal of the set: readings[0 .. count). `now_ns` is the monotonic clock at
  * which the metrics were measured, `wall_s` the wall clock that their timestamps are held
- * against. Allocates nothing. [hot] per scratch. "Nearest" source, for the reason: the
- * first one whose metric was on the page. */
+ * against. The set's own renames are used, whatever `moment` brings; one without metrics
+ * makes every reading NO_SNAPSHOT. Allocates nothing. [hot] per scratch.
+ * A stale source yields no sane value, so the next one is tried. "Nearest" source, for
+ * the reason: the first one whose metrics were on the page. */
 void adp_signals_read(const struct adp_signals *set, const struct adp_moment *moment,
                       uint64_t now_ns, double wall_s, struct adp_scratch *scratch,
                       struct adp_reading *readings);

@@ -167,7 +167,6 @@ int adp_publisher_publish(struct adp_publisher *publisher,
         moment.before = p->before;
         moment.elapsed_s = (double)(mono_ns - p->before_ns) * 1e-9;
     }
-    moment.renames = adp_signals_renames(signals, &moment.n_renames);
     adp_signals_read(signals, &moment, mono_ns, (double)wall_ns * 1e-9, p->scratch,
                      p->readings);
     p->has_readings = true;

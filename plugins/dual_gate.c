@@ -54,12 +54,10 @@ static const adp_card card = {
 static void decide(void *self, const adp_view *v, adp_verdict *w)
 {
     (void)self;
-    if (adp_ge(v, KV, THRESHOLD) && adp_lt(v, HIT_RATE, MIN_HIT_RATE)) {
-        adp_reject(w, ADP_R_KV_PRESSURE);
-        w->binding = KV; /* the reason's signal; the hit rate only let it */
-    } else {
+    if (adp_ge(v, KV, THRESHOLD) && adp_lt(v, HIT_RATE, MIN_HIT_RATE))
+        adp_reject(w, ADP_R_KV_PRESSURE, KV); /* KV's reason; the hit rate only let it */
+    else
         adp_admit(w);
-    }
 }
 
 const adp_policy admitperf_policy_v0 = {

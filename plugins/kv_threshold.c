@@ -44,12 +44,10 @@ static const adp_card card = {
 static void decide(void *self, const adp_view *v, adp_verdict *w)
 {
     (void)self;
-    if (adp_ge(v, KV, THRESHOLD)) {
-        adp_reject(w, ADP_R_KV_PRESSURE);
-        w->binding = KV;
-    } else {
+    if (adp_ge(v, KV, THRESHOLD))
+        adp_reject(w, ADP_R_KV_PRESSURE, KV);
+    else
         adp_admit(w);
-    }
 }
 
 const adp_policy admitperf_policy_v0 = {

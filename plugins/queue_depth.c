@@ -54,15 +54,12 @@ static const adp_card card = {
 static void decide(void *self, const adp_view *v, adp_verdict *w)
 {
     (void)self;
-    if (!adp_gt(v, WAITING, MAX_WAITING)) {
+    if (!adp_gt(v, WAITING, MAX_WAITING))
         adp_admit(w);
-        return;
-    }
-    if (v->param[RETRY_AFTER_MS] > 0.0)
-        adp_defer(w, ADP_R_QUEUE_DEPTH, v->param[RETRY_AFTER_MS]);
+    else if (v->param[RETRY_AFTER_MS] > 0.0)
+        adp_defer(w, ADP_R_QUEUE_DEPTH, WAITING, v->param[RETRY_AFTER_MS]);
     else
-        adp_reject(w, ADP_R_QUEUE_DEPTH);
-    w->binding = WAITING;
+        adp_reject(w, ADP_R_QUEUE_DEPTH, WAITING);
 }
 
 const adp_policy admitperf_policy_v0 = {

@@ -14,10 +14,13 @@
 static const uint64_t TICKET_NS =
     600ull * 1000000000u; /* ten minutes to report an outcome */
 
+/* The place is the configuration's; the policy file that the error is about, if it is
+ * about one, goes before its text. */
 static void add(struct adp_errors *errors, const struct adp_runtime *rt,
                 struct adp_place place, const struct adp_error *err)
 {
-    adp_errors_add(errors, err->code, rt->config->file, place, "%s", err->text);
+    adp_errors_add(errors, err->code, rt->config->file, place, "%s%s%s", err->file,
+                   err->file[0] ? ": " : "", err->text);
 }
 
 static int load(struct adp_runtime *rt, uint32_t i, struct adp_errors *errors)

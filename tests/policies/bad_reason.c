@@ -18,7 +18,7 @@ static const adp_param params[] = {
 static void decide(void *self, const adp_view *v, adp_verdict *w)
 {
     (void)self;
-    adp_reject(w, (uint32_t)v->param[REASON]);
+    adp_reject(w, (uint32_t)v->param[REASON], ADP_NONE);
 }
 
 const adp_policy admitperf_policy_v0 = {

@@ -34,12 +34,10 @@ static const adp_card card = {
 static void decide(void *self, const adp_view *v, adp_verdict *w)
 {
     (void)self;
-    if (adp_ge(v, TEMP, THRESHOLD)) {
-        adp_reject(w, ADP_R_CAPACITY_RESERVED);
-        w->binding = TEMP;
-    } else {
+    if (adp_ge(v, TEMP, THRESHOLD))
+        adp_reject(w, ADP_R_CAPACITY_RESERVED, TEMP);
+    else
         adp_admit(w);
-    }
 }
 
 const adp_policy admitperf_policy_v0 = {

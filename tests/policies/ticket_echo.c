@@ -38,7 +38,7 @@ static void decide(void *self, const adp_view *v, adp_verdict *w)
     struct echo *echo = self;
     const char *class = v->request->slo_class;
     if (class && strcmp(class, "count") == 0) {
-        adp_defer(w, ADP_R_CAPACITY_RESERVED, digits(echo));
+        adp_defer(w, ADP_R_CAPACITY_RESERVED, ADP_NONE, digits(echo));
         return;
     }
     adp_admit(w);

@@ -326,24 +326,26 @@ static inline int adp_lt(const adp_view *v, uint32_t slot, uint32_t param)
     return adp_has(v, slot) && v->signal[slot] < v->param[param];
 }
 
-/* Answers. */
+/* Answers. `slot`: the signal that refuses, or ADP_NONE when none alone does. */
 static inline void adp_admit(adp_verdict *w)
 {
     w->action = ADP_ADMIT;
 }
 
-static inline void adp_reject(adp_verdict *w, uint32_t reason)
+static inline void adp_reject(adp_verdict *w, uint32_t reason, uint32_t slot)
 {
     w->action = ADP_REJECT;
     w->reason = reason;
+    w->binding = slot;
 }
 
 /* `ms`: when to come back, milliseconds, rounded up. Not above 0, or NaN: no retry time
  * is stated. */
-static inline void adp_defer(adp_verdict *w, uint32_t reason, double ms)
+static inline void adp_defer(adp_verdict *w, uint32_t reason, uint32_t slot, double ms)
 {
     w->action = ADP_DEFER;
     w->reason = reason;
+    w->binding = slot;
     if (ms > 0.0) {
         w->retry_after_ms = ms >= 4294967295.0 ? 4294967295u : (uint32_t)ms;
         w->retry_after_ms += w->retry_after_ms < ms && w->retry_after_ms < 4294967295u;

@@ -1,0 +1,653 @@
+/* SPDX-License-Identifier: MIT */
+/* Sources, the running half: a program (core/expr_program.h) over one moment.
+ *
+ * The stack holds vectors, the vectors hold elements: a series with the value computed so
+ * far. What cannot be used stays in its vector with the reason until something has to
+ * choose (a fold, or the end), so that it is counted once and can be named.
+ *
+ *  1. Nothing is allocated: every vector lies in the scratch, one behind the other, and a
+ *     result is written over its operands.
+ *  2. An element without a reason is finite.
+ *  3. Elements of one vector come from one selector, or are one element without labels.
+ */
+#include "core/expr_program.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Vectors on the stack at one time may hold this many times what one selector may match:
+ * room for a / (b + (c - d)). */
+enum { MAX_STEPS = 256, OPERANDS = 4 };
+
+struct element {
+    const struct adp_series *series; /* whose labels; NULL: none */
+    const struct adp_selector *from; /* what selected it; NULL with series */
+    double value, time_s;
+    uint64_t key; /* of its labels; only while two vectors are joined */
+    enum adp_why why;
+    bool has_time;
+    bool counted; /* why is set, and what it stands for is among the skipped already */
+};
+
+struct vector {
+    uint32_t first, n;
+    enum adp_why empty; /* why, when n is 0 */
+};
+
+struct adp_scratch {
+    struct element *elements;
+    uint32_t series, cap, used;
+    uint32_t n_vectors;
+    struct vector vectors[MAX_STEPS];
+};
+
+struct run {
+    const struct adp_expr *expr;
+    const struct adp_moment *moment;
+    struct adp_scratch *scratch;
+    struct adp_value *value;
+};
+
+int adp_scratch_create(struct adp_scratch **ret, uint32_t series)
+{
+    if (!series || series > ADP_METRICS_MAX_SERIES)
+        return ADP_EINVAL;
+    struct adp_scratch *s = calloc(1, sizeof *s);
+    if (!s)
+        return ADP_ENOMEM;
+    s->series = series;
+    s->cap = series * OPERANDS;
+    s->elements = calloc(s->cap, sizeof *s->elements);
+    if (!s->elements) {
+        free(s);
+        return ADP_ENOMEM;
+    }
+    *ret = s;
+    return 0;
+}
+
+void adp_scratch_destroy(struct adp_scratch *scratch)
+{
+    if (!scratch)
+        return;
+    free(scratch->elements);
+    free(scratch);
+}
+
+/* ---- labels ---- */
+
+static bool same_bytes(struct adp_str a, struct adp_str b)
+{
+    return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
+}
+
+/* As strcmp, for the order in which labels are sorted. */
+static int compare_bytes(struct adp_str a, struct adp_str b)
+{
+    size_t n = a.n < b.n ? a.n : b.n;
+    int order = n ? memcmp(a.p, b.p, n) : 0;
+    return order ? order : (a.n > b.n) - (a.n < b.n);
+}
+
+static struct adp_str label_value(const struct adp_series *series, struct adp_str name)
+{
+    for (uint32_t i = 0; i < series->n_labels; i++)
+        if (same_bytes(series->labels[i].name, name))
+            return series->labels[i].value;
+    return (struct adp_str) { .p = "", .n = 0 };
+}
+
+static bool matches(const struct adp_matcher *m, const struct adp_series *series)
+{
+    struct adp_str value = label_value(series, m->label);
+    switch (m->kind) {
+    case ADP_MATCH_EQUAL:
+        return same_bytes(value, m->value);
+    case ADP_MATCH_UNEQUAL:
+        return !same_bytes(value, m->value);
+    case ADP_MATCH_LIKE:
+        return adp_pattern_match(m->pattern, value.p, value.n);
+    default:
+        return !adp_pattern_match(m->pattern, value.p, value.n);
+    }
+}
+
+static bool selects(const struct adp_selector *selector, const struct adp_series *series)
+{
+    for (uint32_t i = 0; i < selector->n_matchers; i++)
+        if (!matches(&selector->matchers[i], series))
+            return false;
+    return true;
+}
+
+/* True when the selector itself fixed this label with "=": the label then tells the
+ * operand's series from nothing, and need not be on the other side. */
+static bool is_pinned(const struct adp_selector *selector, struct adp_str label)
+{
+    for (uint32_t i = 0; i < selector->n_matchers; i++)
+        if (selector->matchers[i].kind == ADP_MATCH_EQUAL &&
+            same_bytes(selector->matchers[i].label, label))
+            return true;
+    return false;
+}
+
+enum pairing {
+    PAIR_EQUAL,     /* the same labels on both sides */
+    PAIR_COMPATIBLE /* no label with two values; one side may have more labels */
+};
+
+/* Walks both sorted label lists at once. A label that both sides pinned is left out. */
+static bool are_partners(const struct element *a, const struct element *b,
+                         enum pairing pairing)
+{
+    uint32_t na = a->series ? a->series->n_labels : 0, i = 0;
+    uint32_t nb = b->series ? b->series->n_labels : 0, j = 0;
+    while (i < na || j < nb) {
+        const struct adp_label *la = i < na ? &a->series->labels[i] : NULL;
+        const struct adp_label *lb = j < nb ? &b->series->labels[j] : NULL;
+        int order = !la ? 1 : !lb ? -1 : compare_bytes(la->name, lb->name);
+        if (order == 0) {
+            if (!same_bytes(la->value, lb->value) &&
+                !(is_pinned(a->from, la->name) && is_pinned(b->from, lb->name)))
+                return false;
+        } else if (pairing == PAIR_EQUAL) {
+            if (order < 0 ? !is_pinned(a->from, la->name) : !is_pinned(b->from, lb->name))
+                return false;
+        }
+        i += order <= 0;
+        j += order >= 0;
+    }
+    return true;
+}
+
+/* ---- elements ---- */
+
+static void skip(struct run *run, enum adp_why why, uint32_t n)
+{
+    if (n && !run->value->skipped)
+        run->value->skipped_why = why;
+    run->value->skipped += n;
+}
+
+static void skip_element(struct run *run, struct element *e)
+{
+    if (!e->counted)
+        skip(run, e->why, 1);
+    e->counted = true;
+}
+
+static void set_value(struct element *e, double value)
+{
+    e->value = value;
+    e->why = isfinite(value) ? ADP_WHY_PRESENT : ADP_WHY_NOT_FINITE;
+}
+
+/* A result is as old as the oldest timestamp that went into it. */
+static void add_time(struct element *to, const struct element *from)
+{
+    if (from->has_time && (!to->has_time || from->time_s < to->time_s)) {
+        to->has_time = true;
+        to->time_s = from->time_s;
+    }
+}
+
+static void apply(struct element *to, enum adp_step_kind kind, double a, double b)
+{
+    if (kind == ADP_STEP_DIVIDE && b == 0) {
+        to->why = ADP_WHY_DIVISOR_ZERO;
+        return;
+    }
+    set_value(to, kind == ADP_STEP_ADD        ? a + b
+                  : kind == ADP_STEP_SUBTRACT ? a - b
+                  : kind == ADP_STEP_MULTIPLY ? a * b
+                                              : a / b);
+}
+
+/* a and b by value, since the result may be written over either; `labels` is the one of
+ * the two whose labels it keeps. */
+static struct element combine(enum adp_step_kind kind, struct element a, struct element b,
+                              const struct element *labels)
+{
+    struct element result = { .series = labels->series, .from = labels->from };
+    add_time(&result, &a);
+    add_time(&result, &b);
+    if (a.why == ADP_WHY_PRESENT && b.why == ADP_WHY_PRESENT) {
+        apply(&result, kind, a.value, b.value);
+    } else {
+        const struct element *bad = a.why != ADP_WHY_PRESENT ? &a : &b;
+        result.why = bad->why;
+        result.counted = bad->counted;
+    }
+    return result;
+}
+
+/* ---- the stack ---- */
+
+static struct vector *push(struct run *run)
+{
+    struct adp_scratch *s = run->scratch;
+    struct vector *v = &s->vectors[s->n_vectors++];
+    *v = (struct vector) { .first = s->used, .empty = ADP_WHY_NEVER_SUPPLIED };
+    return v;
+}
+
+static struct vector *top(struct run *run)
+{
+    return &run->scratch->vectors[run->scratch->n_vectors - 1];
+}
+
+static struct element *elements_of(struct run *run, const struct vector *v)
+{
+    return run->scratch->elements + v->first;
+}
+
+/* Cuts the top vector to what has been written of it. */
+static void set_length(struct run *run, uint32_t n, enum adp_why empty)
+{
+    struct vector *v = top(run);
+    v->n = n;
+    v->empty = empty;
+    run->scratch->used = v->first + n;
+}
+
+static enum adp_why add_element(struct run *run, struct element e)
+{
+    struct adp_scratch *s = run->scratch;
+    if (top(run)->n == s->series || s->used == s->cap)
+        return ADP_WHY_TOO_MANY;
+    s->elements[s->used++] = e;
+    top(run)->n++;
+    return ADP_WHY_PRESENT;
+}
+
+/* ---- selectors ---- */
+
+/* The first series of the selector's name, or of what the page calls it. */
+static uint32_t first_series(const struct adp_moment *moment,
+                             const struct adp_selector *selector)
+{
+    uint32_t i = adp_metrics_find(moment->now, selector->name, selector->name_len);
+    for (uint32_t r = 0; i == ADP_NO_SERIES && r < moment->n_renames; r++) {
+        const struct adp_rename *rename = &moment->renames[r];
+        if (strcmp(rename->from, selector->name) == 0)
+            i = adp_metrics_find(moment->now, rename->to, strlen(rename->to));
+    }
+    return i;
+}
+
+/* How far one counter went since the snapshot before. */
+static enum adp_why grow(const struct adp_moment *moment, const struct adp_series *series,
+                         double *ret)
+{
+    const struct adp_series *before =
+        moment->before ? adp_metrics_same(moment->before, series) : NULL;
+    if (!isfinite(series->value) || (before && !isfinite(before->value)))
+        return ADP_WHY_NOT_FINITE;
+    if (!before)
+        return ADP_WHY_FIRST_SAMPLE;
+    if (series->value < before->value)
+        return ADP_WHY_COUNTER_RESET;
+    *ret = series->value - before->value;
+    return ADP_WHY_PRESENT;
+}
+
+/* True when another counter of the source, with the same labels, went down: its engine
+ * restarted, and this one has only grown past its old value since. Used, it would make a
+ * ratio of the two halves of different intervals. */
+static bool restarted(const struct run *run, const struct adp_step *self,
+                      const struct adp_series *series)
+{
+    for (uint32_t i = 0; i < run->expr->n_steps; i++) {
+        const struct adp_step *step = &run->expr->steps[i];
+        if (step == self || (step->kind != ADP_STEP_DELTA && step->kind != ADP_STEP_RATE))
+            continue;
+        uint32_t first = first_series(run->moment, &run->expr->selectors[step->selector]);
+        if (first == ADP_NO_SERIES)
+            continue;
+        struct adp_series probe = *series;
+        probe.name = adp_metrics_at(run->moment->now, first)->name;
+        const struct adp_series *other = adp_metrics_same(run->moment->now, &probe);
+        double growth;
+        if (other && grow(run->moment, other, &growth) == ADP_WHY_COUNTER_RESET)
+            return true;
+    }
+    return false;
+}
+
+static void set_growth(const struct run *run, const struct adp_step *step,
+                       struct element *e)
+{
+    double growth = 0;
+    e->why = grow(run->moment, e->series, &growth);
+    if (e->why == ADP_WHY_PRESENT && restarted(run, step, e->series))
+        e->why = ADP_WHY_COUNTER_RESET;
+    if (e->why != ADP_WHY_PRESENT)
+        return;
+    if (step->kind == ADP_STEP_RATE)
+        apply(e, ADP_STEP_DIVIDE, growth, run->moment->elapsed_s);
+    else
+        set_value(e, growth);
+}
+
+static enum adp_why push_series(struct run *run, const struct adp_step *step)
+{
+    const struct adp_selector *selector = &run->expr->selectors[step->selector];
+    const struct adp_series *series;
+    push(run);
+    for (uint32_t i = first_series(run->moment, selector); i != ADP_NO_SERIES;
+         i = series->next) {
+        series = adp_metrics_at(run->moment->now, i);
+        if (!selects(selector, series))
+            continue;
+        struct element e = { .series = series,
+                             .from = selector,
+                             .has_time = series->has_time,
+                             .time_s = series->time_s };
+        if (step->kind == ADP_STEP_SERIES)
+            set_value(&e, series->value);
+        else
+            set_growth(run, step, &e);
+        enum adp_why why = add_element(run, e);
+        if (why != ADP_WHY_PRESENT)
+            return why;
+    }
+    return ADP_WHY_PRESENT;
+}
+
+/* ---- arithmetic ---- */
+
+enum side { LEFT, RIGHT };
+
+/* One element, standing on `side` of the operator, with every one of `many`; the results
+ * are written from `to` on. */
+static uint32_t spread(struct run *run, enum adp_step_kind kind, enum side side,
+                       const struct element *one_at, struct vector many,
+                       struct element *to)
+{
+    const struct element one = *one_at;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < many.n; i++) {
+        const struct element e = elements_of(run, &many)[i];
+        const struct element *labels = &e;
+        if (!are_partners(&one, &e, PAIR_COMPATIBLE)) {
+            skip(run, ADP_WHY_NO_PARTNER, 1);
+            continue;
+        }
+        if (many.n == 1 && one.series &&
+            (!e.series || one.series->n_labels > e.series->n_labels))
+            labels = &one;
+        to[n++] =
+            side == LEFT ? combine(kind, one, e, labels) : combine(kind, e, one, labels);
+    }
+    if (!n)
+        skip(run, ADP_WHY_NO_PARTNER, 1); /* the one itself */
+    return n;
+}
+
+/* Partners have the same key: it is made of the labels that neither side fixed. Pages of
+ * thousands of series that have no partner would take seconds without it. */
+static void set_keys(struct element *e, uint32_t n, const struct adp_selector *other)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        const struct adp_series *series = e[i].series;
+        e[i].key = 0;
+        for (uint32_t l = 0; l < series->n_labels; l++) {
+            struct adp_str name = series->labels[l].name, value = series->labels[l].value;
+            if (is_pinned(e[i].from, name) || is_pinned(other, name))
+                continue;
+            e[i].key = XXH3_64bits_withSeed(name.p, name.n, e[i].key);
+            e[i].key = XXH3_64bits_withSeed(value.p, value.n, e[i].key);
+        }
+    }
+}
+
+/* Each element of `a` with the one of `b` that has its labels. Pages list the series of
+ * one family in the order of the other, so the search starts behind the last find. */
+static uint32_t join(struct run *run, enum adp_step_kind kind, struct vector a,
+                     struct vector b, struct element *to)
+{
+    struct element *as = elements_of(run, &a), *bs = elements_of(run, &b);
+    uint32_t n = 0, start = 0;
+    set_keys(as, a.n, bs->from);
+    set_keys(bs, b.n, as->from);
+    for (uint32_t i = 0; i < a.n; i++) {
+        uint32_t tried = 0, j = start;
+        while (tried < b.n &&
+               (as[i].key != bs[j].key || !are_partners(&as[i], &bs[j], PAIR_EQUAL))) {
+            j = j + 1 == b.n ? 0 : j + 1;
+            tried++;
+        }
+        if (tried == b.n)
+            continue;
+        start = j + 1 == b.n ? 0 : j + 1;
+        to[n++] = combine(kind, as[i], bs[j], &as[i]);
+    }
+    skip(run, ADP_WHY_NO_PARTNER, a.n - n);
+    skip(run, ADP_WHY_NO_PARTNER, b.n > n ? b.n - n : 0);
+    return n;
+}
+
+static void operate(struct run *run, enum adp_step_kind kind)
+{
+    struct vector b = *top(run);
+    run->scratch->n_vectors--;
+    struct vector a = *top(run);
+    struct element *to = elements_of(run, &a);
+    if (!a.n || !b.n)
+        set_length(run, 0, a.n ? b.empty : a.empty);
+    else if (b.n == 1)
+        set_length(run, spread(run, kind, RIGHT, elements_of(run, &b), a, to),
+                   ADP_WHY_NO_PARTNER);
+    else if (a.n == 1)
+        set_length(run, spread(run, kind, LEFT, to, b, to), ADP_WHY_NO_PARTNER);
+    else
+        set_length(run, join(run, kind, a, b, to), ADP_WHY_NO_PARTNER);
+}
+
+static void negate(struct run *run)
+{
+    struct element *e = elements_of(run, top(run));
+    for (uint32_t i = 0; i < top(run)->n; i++)
+        e[i].value = -e[i].value;
+}
+
+/* ---- aggregation ---- */
+
+/* One element of those without a reason; `ret_used` is how many went into it. */
+static struct element fold(const struct element *e, uint32_t n, enum adp_aggregate how,
+                           uint32_t *ret_used)
+{
+    struct element result = { .why = ADP_WHY_PRESENT };
+    uint32_t used = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (e[i].why != ADP_WHY_PRESENT)
+            continue;
+        bool sums = how == ADP_AGG_SUM || how == ADP_AGG_MEAN;
+        if (used++ == 0 || how == ADP_AGG_LAST || how == ADP_AGG_ONLY)
+            result.value = e[i].value;
+        else if (sums)
+            result.value += e[i].value;
+        else if (how == ADP_AGG_MAX ? e[i].value > result.value
+                                    : e[i].value < result.value)
+            result.value = e[i].value;
+        if (how == ADP_AGG_LAST)
+            result.has_time = false;
+        add_time(&result, &e[i]);
+    }
+    if (how == ADP_AGG_MEAN && used)
+        result.value /= used;
+    if (how == ADP_AGG_LAST && used)
+        used = 1;
+    set_value(&result, result.value);
+    *ret_used = used;
+    return result;
+}
+
+static void fold_top(struct run *run, enum adp_aggregate how)
+{
+    struct vector v = *top(run);
+    struct element *e = elements_of(run, &v);
+    uint32_t used;
+    if (!v.n)
+        return;
+    for (uint32_t i = 0; i < v.n; i++)
+        if (e[i].why != ADP_WHY_PRESENT)
+            skip_element(run, &e[i]);
+    struct element result = fold(e, v.n, how, &used);
+    if (!used)
+        result = (struct element) { .why = e[0].why, .counted = true };
+    e[0] = result;
+    set_length(run, 1, ADP_WHY_PRESENT);
+}
+
+/* ---- the end ---- */
+
+/* The labels in which series of one vector differ, each once. */
+struct differences {
+    struct adp_str names[16];
+    uint32_t n;
+};
+
+static void note_difference(struct differences *d, struct adp_str name)
+{
+    for (uint32_t i = 0; i < d->n; i++)
+        if (same_bytes(d->names[i], name))
+            return;
+    if (d->n < sizeof d->names / sizeof d->names[0])
+        d->names[d->n++] = name;
+}
+
+static void compare_labels(const struct adp_series *a, const struct adp_series *b,
+                           struct differences *d)
+{
+    for (uint32_t i = 0; i < a->n_labels; i++)
+        if (!same_bytes(a->labels[i].value, label_value(b, a->labels[i].name)))
+            note_difference(d, a->labels[i].name);
+    for (uint32_t i = 0; i < b->n_labels; i++)
+        if (!same_bytes(b->labels[i].value, label_value(a, b->labels[i].name)))
+            note_difference(d, b->labels[i].name);
+}
+
+/* "engine, model_name"; names that find no room become "..." at the end. */
+static void print_differences(const struct differences *d, char *to, size_t size)
+{
+    static const char more[] = ", ...";
+    size_t len = 0;
+    for (uint32_t i = 0; i < d->n; i++) {
+        const char *glue = len ? ", " : "";
+        if (len + strlen(glue) + d->names[i].n > size - sizeof more) {
+            const char *end = len ? more : more + 2;
+            memcpy(to + len, end, strlen(end) + 1);
+            return;
+        }
+        memcpy(to + len, glue, strlen(glue));
+        len += strlen(glue);
+        memcpy(to + len, d->names[i].p, d->names[i].n);
+        len += d->names[i].n;
+    }
+    to[len] = '\0';
+}
+
+/* Two series that differ in a label cannot both equal the first in it. */
+static void name_differences(const struct element *e, uint32_t n, struct adp_value *value)
+{
+    struct differences d = { .n = 0 };
+    for (uint32_t i = 1; i < n; i++)
+        compare_labels(e[0].series, e[i].series, &d);
+    print_differences(&d, value->differ, sizeof value->differ);
+}
+
+static enum adp_why judge(double value, double lo, double hi)
+{
+    if (!isfinite(value))
+        return ADP_WHY_NOT_FINITE;
+    return value < lo || value > hi ? ADP_WHY_OUT_OF_RANGE : ADP_WHY_PRESENT;
+}
+
+/* Nothing was judged: then nothing was skipped either. */
+static enum adp_why not_judged(struct adp_value *value, enum adp_why why)
+{
+    value->skipped = 0;
+    value->skipped_why = ADP_WHY_PRESENT;
+    return why;
+}
+
+static enum adp_why settle(struct run *run, enum adp_aggregate how, double lo, double hi)
+{
+    struct adp_value *value = run->value;
+    struct vector v = *top(run);
+    struct element *e = elements_of(run, &v);
+    if (!v.n)
+        return v.empty == ADP_WHY_NEVER_SUPPLIED ? not_judged(value, v.empty) : v.empty;
+    if (how == ADP_AGG_NONE)
+        how = ADP_AGG_ONLY;
+    if (how == ADP_AGG_ONLY && v.n > 1) {
+        name_differences(e, v.n, value);
+        return ADP_WHY_AMBIGUOUS;
+    }
+    for (uint32_t i = 0; i < v.n; i++) {
+        if (e[i].why == ADP_WHY_PRESENT)
+            e[i].why = judge(e[i].value, lo, hi);
+        if (e[i].why != ADP_WHY_PRESENT)
+            skip_element(run, &e[i]);
+    }
+    uint32_t used;
+    struct element result = fold(e, v.n, how, &used);
+    if (!used)
+        return e[0].why;
+    enum adp_why why = judge(result.value, lo, hi);
+    if (why != ADP_WHY_PRESENT) {
+        skip(run, why, used);
+        return why;
+    }
+    value->value = result.value;
+    value->taken = used;
+    value->has_time = result.has_time;
+    value->time_s = result.time_s;
+    return ADP_WHY_PRESENT;
+}
+
+static enum adp_why run_step(struct run *run, const struct adp_step *step)
+{
+    switch (step->kind) {
+    case ADP_STEP_NUMBER:
+        push(run);
+        return add_element(run, (struct element) { .value = step->number });
+    case ADP_STEP_SERIES:
+    case ADP_STEP_DELTA:
+    case ADP_STEP_RATE:
+        return push_series(run, step);
+    case ADP_STEP_NEGATE:
+        negate(run);
+        return ADP_WHY_PRESENT;
+    case ADP_STEP_FOLD:
+        fold_top(run, step->fold);
+        return ADP_WHY_PRESENT;
+    default:
+        operate(run, step->kind);
+        return ADP_WHY_PRESENT;
+    }
+}
+
+enum adp_why adp_expr_evaluate(const struct adp_expr *expr,
+                               const struct adp_moment *moment,
+                               enum adp_aggregate aggregate, double lo, double hi,
+                               struct adp_scratch *scratch, struct adp_value *ret)
+{
+    struct run run = { .expr = expr, .moment = moment, .scratch = scratch, .value = ret };
+    memset(ret, 0, sizeof *ret);
+    if (!moment->now)
+        return ADP_WHY_NO_SNAPSHOT;
+    scratch->used = 0;
+    scratch->n_vectors = 0;
+    for (uint32_t i = 0; i < expr->n_steps; i++) {
+        enum adp_why why = run_step(&run, &expr->steps[i]);
+        if (why != ADP_WHY_PRESENT)
+            return not_judged(ret, why);
+    }
+    return settle(&run, aggregate, lo, hi);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* The compiled form of a source. Only core/expr.c, which writes it, and
+ * core/expr_evaluate.c, which runs it, include this.
+ *
+ * A program is a list of steps in postfix order over a stack of vectors: a number or a
+ * selector pushes one, an operator takes two and pushes one, a fold takes and pushes one.
+ *
+ *  1. Every program leaves exactly one vector and never takes from an empty stack.
+ *  2. It holds at least one selector: a source without a metric would never be absent. */
+#ifndef ADP_CORE_EXPR_PROGRAM_H
+#define ADP_CORE_EXPR_PROGRAM_H
+
+#include "core/expr.h"
+#include "core/pattern.h"
+
+enum adp_step_kind {
+    ADP_STEP_NUMBER,
+    ADP_STEP_SERIES, /* of a selector */
+    ADP_STEP_DELTA,  /* growth of a selector's series */
+    ADP_STEP_RATE,   /* the same, per second */
+    ADP_STEP_NEGATE,
+    ADP_STEP_ADD,
+    ADP_STEP_SUBTRACT,
+    ADP_STEP_MULTIPLY,
+    ADP_STEP_DIVIDE,
+    ADP_STEP_FOLD
+};
+
+struct adp_step {
+    enum adp_step_kind kind;
+    enum adp_aggregate fold; /* FOLD */
+    uint32_t selector;       /* SERIES, DELTA, RATE: index */
+    double number;           /* NUMBER */
+};
+
+enum adp_matcher_kind {
+    ADP_MATCH_EQUAL,
+    ADP_MATCH_UNEQUAL,
+    ADP_MATCH_LIKE,
+    ADP_MATCH_UNLIKE
+};
+
+/* A label that a series does not have is held to be empty, as Prometheus does. */
+struct adp_matcher {
+    enum adp_matcher_kind kind;
+    struct adp_str label, value;
+    struct adp_pattern *pattern; /* owned; LIKE, UNLIKE */
+};
+
+struct adp_selector {
+    const char *name; /* NUL-terminated */
+    size_t name_len;
+    const struct adp_matcher *matchers;
+    uint32_t n_matchers;
+};
+
+struct adp_expr {
+    char *text;    /* as written */
+    char *strings; /* names and label values, unescaped, each NUL-terminated */
+    struct adp_step *steps;
+    struct adp_selector *selectors;
+    struct adp_matcher *matchers;
+    uint32_t n_strings, n_steps, n_selectors, n_matchers;
+};
+
+#endif

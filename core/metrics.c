@@ -1,0 +1,615 @@
+/* SPDX-License-Identifier: MIT */
+/* Metrics: storage of one moment's series.
+ *
+ * Where things lie:
+ *
+ *   chunks     text and label arrays, in the order of adding; never moved before clear,
+ *              which makes one chunk of them all. Each name is stored once; the labels of
+ *              a series lie in one piece, "name NUL value NUL name NUL …", and are hashed
+ *              in one go.
+ *   segments   the series, SEGMENT of them each; never moved, so that a borrowed series
+ *              stays where it is while others are added.
+ *   names      one per distinct name: the chain of its series.
+ *   by_name, by_labels
+ *              hash tables: name -> names[], name and labels -> series.
+ *
+ *  1. A series is in by_labels exactly once, and in the chain of its name exactly once.
+ *  2. Everything that can fail happens before anything is changed: a failed add leaves no
+ *     trace but memory kept for later.
+ *  3. After clear all memory is kept; the same adds in the same order allocate nothing.
+ *
+ * The hashes are unseeded: who writes the page can make them collide. The bounds of the
+ * header bound that. */
+#include "core/metrics.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SEGMENT = 512,
+    SEGMENTS = ADP_METRICS_MAX_SERIES / SEGMENT,
+    FIRST_SLOTS = 1024, /* a page of 400 series needs no more */
+    FIRST_NAMES = 128,
+    CHUNK = 64 << 10
+};
+
+struct chunk {
+    struct chunk *next;
+    size_t cap;
+    char at[];
+};
+
+/* Where the next byte goes. What lies behind it may be overwritten. */
+struct mark {
+    struct chunk *chunk;
+    size_t used;
+};
+
+struct stored {
+    struct adp_series series;
+    uint64_t hash; /* of name and labels */
+    uint32_t name; /* into names */
+};
+
+struct name {
+    struct adp_str text;
+    uint64_t hash;
+    uint32_t first, last; /* series; chained by adp_series.next */
+    uint32_t count;
+};
+
+/* Open addressing, linear probing, at most half full. */
+struct table {
+    struct slot {
+        uint32_t check; /* high half of the hash */
+        uint32_t index; /* ADP_NO_SERIES: free */
+    } * slots;
+    size_t mask;
+};
+
+struct adp_metrics {
+    struct chunk *chunks; /* at least one */
+    struct mark top;
+    struct stored *segments[SEGMENTS]; /* NULL from the first one never used */
+    uint32_t n_series;
+    struct name *names;
+    uint32_t n_names, cap_names;
+    struct table by_name, by_labels;
+    size_t text; /* bytes of names and labels held */
+    uint32_t duplicates;
+};
+
+static bool same_text(struct adp_str a, struct adp_str b)
+{
+    return a.n == b.n && (!a.n || !memcmp(a.p, b.p, a.n));
+}
+
+/* By bytes, a prefix first. */
+static int compare_text(struct adp_str a, struct adp_str b)
+{
+    size_t n = a.n < b.n ? a.n : b.n;
+    int c = n ? memcmp(a.p, b.p, n) : 0;
+    return c ? c : (a.n > b.n) - (a.n < b.n);
+}
+
+static struct stored *stored_at(const struct adp_metrics *m, uint32_t i)
+{
+    return &m->segments[i / SEGMENT][i % SEGMENT];
+}
+
+/* ---- chunks ---- */
+
+static struct chunk *chunk_create(size_t cap)
+{
+    struct chunk *c = malloc(sizeof *c + cap);
+    if (c) {
+        c->next = NULL;
+        c->cap = cap;
+    }
+    return c;
+}
+
+static void chunks_destroy(struct chunk *c)
+{
+    while (c) {
+        struct chunk *next = c->next;
+        free(c);
+        c = next;
+    }
+}
+
+/* `size` bytes at a multiple of `align`, borrowed until clear; NULL when memory is out.
+ * A chunk too small for this is left out until the next clear. */
+static void *take(struct adp_metrics *m, size_t size, size_t align)
+{
+    size_t at = (m->top.used + align - 1) & ~(align - 1);
+    while (at > m->top.chunk->cap || m->top.chunk->cap - at < size) {
+        struct chunk **next = &m->top.chunk->next;
+        if (!*next)
+            *next = chunk_create(size > CHUNK ? size : CHUNK);
+        if (!*next)
+            return NULL;
+        m->top.chunk = *next;
+        at = 0;
+    }
+    m->top.used = at + size;
+    return m->top.chunk->at + at;
+}
+
+/* Copies the text and a NUL; *text then is the copy. Returns what lies behind it. */
+static char *put_text(char *to, struct adp_str *text)
+{
+    if (text->n)
+        memcpy(to, text->p, text->n);
+    to[text->n] = '\0';
+    text->p = to;
+    return to + text->n + 1;
+}
+
+/* One chunk as large as all, so that the next page of this size fits into it and chunks
+ * of odd sizes do not pile up. Without memory for it all stay. */
+static void join_chunks(struct adp_metrics *m)
+{
+    size_t cap = 0;
+    for (struct chunk *c = m->chunks; c; c = c->next)
+        cap += c->cap;
+    if (m->chunks->next) {
+        struct chunk *one = chunk_create(cap);
+        if (one) {
+            chunks_destroy(m->chunks);
+            m->chunks = one;
+        }
+    }
+    m->top = (struct mark) { m->chunks, 0 };
+}
+
+/* ---- tables ---- */
+
+static void table_clear(struct table *t)
+{
+    memset(t->slots, 0xff, (t->mask + 1) * sizeof *t->slots);
+}
+
+static int table_init(struct table *t, size_t slots)
+{
+    t->slots = malloc(slots * sizeof *t->slots);
+    if (!t->slots)
+        return ADP_ENOMEM;
+    t->mask = slots - 1;
+    table_clear(t);
+    return 0;
+}
+
+static void table_put(struct table *t, uint64_t hash, uint32_t index)
+{
+    size_t i = hash & t->mask;
+    while (t->slots[i].index != ADP_NO_SERIES)
+        i = (i + 1) & t->mask;
+    t->slots[i] = (struct slot) { (uint32_t)(hash >> 32), index };
+}
+
+/* The next index from slot *at on that may be the one sought, or ADP_NO_SERIES. */
+static uint32_t table_next(const struct table *t, uint64_t hash, size_t *at)
+{
+    for (size_t i = *at;; i = (i + 1) & t->mask) {
+        struct slot s = t->slots[i];
+        if (s.index != ADP_NO_SERIES && s.check != (uint32_t)(hash >> 32))
+            continue;
+        *at = (i + 1) & t->mask;
+        return s.index;
+    }
+}
+
+/* ---- names ---- */
+
+static uint64_t hash_text(struct adp_str text)
+{
+    return XXH3_64bits(text.p, text.n);
+}
+
+static uint32_t find_name(const struct adp_metrics *m, struct adp_str name, uint64_t hash)
+{
+    size_t at = hash & m->by_name.mask;
+    uint32_t i;
+    while ((i = table_next(&m->by_name, hash, &at)) != ADP_NO_SERIES)
+        if (same_text(m->names[i].text, name))
+            break;
+    return i;
+}
+
+/* As find_name, with the hash; on a page the series of one name mostly stand together. */
+static uint32_t find_next_name(const struct adp_metrics *m, struct adp_str name,
+                               uint64_t *ret_hash)
+{
+    if (m->n_series) {
+        uint32_t last = stored_at(m, m->n_series - 1)->name;
+        *ret_hash = m->names[last].hash;
+        if (same_text(m->names[last].text, name))
+            return last;
+    }
+    *ret_hash = hash_text(name);
+    return find_name(m, name, *ret_hash);
+}
+
+/* Makes room for one more name, in the table too. */
+static int reserve_name(struct adp_metrics *m)
+{
+    if (m->n_names == m->cap_names) {
+        struct name *names = realloc(m->names, 2 * m->cap_names * sizeof *names);
+        if (!names)
+            return ADP_ENOMEM;
+        m->names = names;
+        m->cap_names *= 2;
+    }
+    if (m->n_names < m->by_name.mask / 2)
+        return 0;
+    struct table larger;
+    if (table_init(&larger, 2 * (m->by_name.mask + 1)))
+        return ADP_ENOMEM;
+    for (uint32_t i = 0; i < m->n_names; i++)
+        table_put(&larger, m->names[i].hash, i);
+    free(m->by_name.slots);
+    m->by_name = larger;
+    return 0;
+}
+
+/* ---- series ---- */
+
+static uint64_t mix(uint64_t name_hash, uint64_t labels_hash)
+{
+    return labels_hash + name_hash * UINT64_C(0x9e3779b97f4a7c15); /* odd: 2^64 / 1.618 */
+}
+
+/* The hash of labels that lie anywhere: what XXH3_64bits gives for them in one piece. */
+static uint64_t hash_labels(const struct adp_label *labels, uint32_t n)
+{
+    XXH3_state_t state;
+    XXH3_64bits_reset(&state);
+    for (uint32_t i = 0; i < n; i++) {
+        XXH3_64bits_update(&state, labels[i].name.p, labels[i].name.n);
+        XXH3_64bits_update(&state, "", 1);
+        XXH3_64bits_update(&state, labels[i].value.p, labels[i].value.n);
+        XXH3_64bits_update(&state, "", 1);
+    }
+    return XXH3_64bits_digest(&state);
+}
+
+static bool same_labels(const struct adp_series *a, const struct adp_series *b)
+{
+    if (a->n_labels != b->n_labels)
+        return false;
+    for (uint32_t i = 0; i < a->n_labels; i++)
+        if (!same_text(a->labels[i].name, b->labels[i].name) ||
+            !same_text(a->labels[i].value, b->labels[i].value))
+            return false;
+    return true;
+}
+
+/* The series of names[name] with the labels of `as`, which hash to `hash` with it. */
+static struct stored *find_stored(const struct adp_metrics *m, uint32_t name,
+                                  const struct adp_series *as, uint64_t hash)
+{
+    size_t at = hash & m->by_labels.mask;
+    uint32_t i;
+    while ((i = table_next(&m->by_labels, hash, &at)) != ADP_NO_SERIES) {
+        struct stored *s = stored_at(m, i);
+        if (s->name == name && same_labels(&s->series, as))
+            return s;
+    }
+    return NULL;
+}
+
+/* Makes room for one more series, in the table too. */
+static int reserve_series(struct adp_metrics *m)
+{
+    struct stored **segment = &m->segments[m->n_series / SEGMENT];
+    if (!*segment)
+        *segment = malloc(SEGMENT * sizeof **segment);
+    if (!*segment)
+        return ADP_ENOMEM;
+    if (m->n_series < m->by_labels.mask / 2)
+        return 0;
+    struct table larger;
+    if (table_init(&larger, 2 * (m->by_labels.mask + 1)))
+        return ADP_ENOMEM;
+    for (uint32_t i = 0; i < m->n_series; i++)
+        table_put(&larger, stored_at(m, i)->hash, i);
+    free(m->by_labels.slots);
+    m->by_labels = larger;
+    return 0;
+}
+
+/* Few, and on most pages sorted already. */
+static void sort_labels(struct adp_label *labels, uint32_t n)
+{
+    for (uint32_t i = 1; i < n; i++) {
+        struct adp_label moving = labels[i];
+        uint32_t j = i;
+        for (; j > 0 && compare_text(labels[j - 1].name, moving.name) > 0; j--)
+            labels[j] = labels[j - 1];
+        labels[j] = moving;
+    }
+}
+
+/* What can be said of a series without looking at the others; its bytes of labels. */
+static int check_given(struct adp_str name, const struct adp_label *labels, uint32_t n,
+                       size_t *ret_bytes, struct adp_error *err)
+{
+    if (!name.n)
+        return adp_error_set(err, ADP_EINVAL, "metric name is empty");
+    if (n > ADP_METRICS_MAX_LABELS)
+        return adp_error_set(err, ADP_EFULL, "more than %u labels on one series",
+                             ADP_METRICS_MAX_LABELS);
+    size_t left = ADP_METRICS_MAX_TEXT;
+    bool fits = name.n <= left;
+    left -= fits ? name.n : 0;
+    size_t all = left;
+    for (uint32_t i = 0; fits && i < n; i++) {
+        fits = labels[i].name.n <= left && labels[i].value.n <= left - labels[i].name.n;
+        left -= fits ? labels[i].name.n + labels[i].value.n : 0;
+    }
+    if (!fits)
+        return adp_error_set(err, ADP_EFULL, "more than %u bytes of names and labels",
+                             ADP_METRICS_MAX_TEXT);
+    *ret_bytes = all - left;
+    return 0;
+}
+
+/* Copies, sorts and hashes the labels: fills series.labels and n_labels of *to, and hash
+ * with that of the labels alone. */
+static int copy_labels(struct adp_metrics *m, const struct adp_label *labels, uint32_t n,
+                       size_t bytes, struct stored *to, struct adp_error *err)
+{
+    to->hash = XXH3_64bits(NULL, 0);
+    if (!n)
+        return 0;
+    struct adp_label *copy = take(m, n * sizeof *copy, _Alignof(struct adp_label));
+    char *text = copy ? take(m, bytes + 2 * n, 1) : NULL;
+    if (!text)
+        return adp_error_set(err, ADP_ENOMEM, "out of memory");
+    memcpy(copy, labels, n * sizeof *copy);
+    sort_labels(copy, n);
+    for (uint32_t i = 1; i < n; i++)
+        if (same_text(copy[i - 1].name, copy[i].name))
+            return adp_error_set(err, ADP_EINVAL, "label given twice: \"%.*s\"",
+                                 copy[i].name.n < 64 ? (int)copy[i].name.n : 64,
+                                 copy[i].name.p);
+    char *end = text;
+    for (uint32_t i = 0; i < n; i++)
+        end = put_text(put_text(end, &copy[i].name), &copy[i].value);
+    to->series.labels = copy;
+    to->series.n_labels = n;
+    to->hash = XXH3_64bits(text, bytes + 2 * n);
+    return 0;
+}
+
+/* A name without series yet; room is reserved. */
+static uint32_t append_name(struct adp_metrics *m, char *text, struct adp_str name,
+                            uint64_t hash)
+{
+    put_text(text, &name);
+    m->names[m->n_names] = (struct name) {
+        .text = name, .hash = hash, .first = ADP_NO_SERIES, .last = ADP_NO_SERIES
+    };
+    m->text += name.n;
+    table_put(&m->by_name, hash, m->n_names);
+    return m->n_names++;
+}
+
+/* `new` is whole but for what ties it to its name: `name` names an entry, or is
+ * ADP_NO_SERIES for a name never seen. `bytes` are its labels'. */
+static int append(struct adp_metrics *m, struct stored *new, struct adp_str name,
+                  uint64_t name_hash, size_t bytes, struct adp_error *err)
+{
+    bool first = new->name == ADP_NO_SERIES;
+    size_t more = bytes + (first ? name.n : 0);
+    if (m->n_series == ADP_METRICS_MAX_SERIES)
+        return adp_error_set(err, ADP_EFULL, "more than %u series",
+                             ADP_METRICS_MAX_SERIES);
+    if (more > ADP_METRICS_MAX_TEXT - m->text)
+        return adp_error_set(err, ADP_EFULL, "more than %u bytes of names and labels",
+                             ADP_METRICS_MAX_TEXT);
+    char *text = first ? take(m, name.n + 1, 1) : NULL;
+    if ((first && !text) || reserve_series(m) || (first && reserve_name(m)))
+        return adp_error_set(err, ADP_ENOMEM, "out of memory");
+
+    if (first)
+        new->name = append_name(m, text, name, name_hash);
+    struct name *of = &m->names[new->name];
+    new->series.name = of->text;
+    if (of->count)
+        stored_at(m, of->last)->series.next = m->n_series;
+    else
+        of->first = m->n_series;
+    of->last = m->n_series;
+    of->count++;
+    m->text += bytes;
+    *stored_at(m, m->n_series) = *new;
+    table_put(&m->by_labels, new->hash, m->n_series);
+    m->n_series++;
+    return 0;
+}
+
+int adp_metrics_add(struct adp_metrics *m, struct adp_str name,
+                    const struct adp_label *labels, uint32_t n_labels, double value,
+                    bool has_time, double time_s, struct adp_error *err)
+{
+    size_t bytes = 0;
+    int code = check_given(name, labels, n_labels, &bytes, err);
+    if (code)
+        return code;
+    struct mark before = m->top;
+    struct stored new = { .series = { .next = ADP_NO_SERIES,
+                                      .value = value,
+                                      .has_time = has_time,
+                                      .time_s = has_time ? time_s : 0.0 } };
+    code = copy_labels(m, labels, n_labels, bytes, &new, err);
+    if (code)
+        goto undo;
+    uint64_t name_hash;
+    new.name = find_next_name(m, name, &name_hash);
+    new.hash = mix(name_hash, new.hash);
+    struct stored *old = new.name == ADP_NO_SERIES
+                             ? NULL
+                             : find_stored(m, new.name, &new.series, new.hash);
+    if (!old) {
+        code = append(m, &new, name, name_hash, bytes, err);
+        if (code)
+            goto undo;
+        return 0;
+    }
+    old->series.value = value;
+    old->series.has_time = has_time;
+    old->series.time_s = new.series.time_s;
+    m->duplicates++;
+undo: /* the copy of the labels is not needed */
+    m->top = before;
+    return code;
+}
+
+/* ---- the object ---- */
+
+int adp_metrics_create(struct adp_metrics **ret)
+{
+    struct adp_metrics *m = calloc(1, sizeof *m);
+    if (!m)
+        return ADP_ENOMEM;
+    m->chunks = chunk_create(CHUNK);
+    m->names = malloc(FIRST_NAMES * sizeof *m->names);
+    m->cap_names = FIRST_NAMES;
+    if (!m->chunks || !m->names || table_init(&m->by_name, FIRST_SLOTS / 4) ||
+        table_init(&m->by_labels, FIRST_SLOTS)) {
+        adp_metrics_destroy(m);
+        return ADP_ENOMEM;
+    }
+    m->top = (struct mark) { m->chunks, 0 };
+    *ret = m;
+    return 0;
+}
+
+void adp_metrics_destroy(struct adp_metrics *m)
+{
+    if (!m)
+        return;
+    chunks_destroy(m->chunks);
+    for (size_t i = 0; i < SEGMENTS; i++)
+        free(m->segments[i]);
+    free(m->names);
+    free(m->by_name.slots);
+    free(m->by_labels.slots);
+    free(m);
+}
+
+void adp_metrics_clear(struct adp_metrics *m)
+{
+    join_chunks(m);
+    table_clear(&m->by_name);
+    table_clear(&m->by_labels);
+    m->n_series = 0;
+    m->n_names = 0;
+    m->text = 0;
+    m->duplicates = 0;
+}
+
+/* ---- reading ---- */
+
+uint32_t adp_metrics_count(const struct adp_metrics *m)
+{
+    return m->n_series;
+}
+
+const struct adp_series *adp_metrics_at(const struct adp_metrics *m, uint32_t i)
+{
+    return &stored_at(m, i)->series;
+}
+
+uint32_t adp_metrics_find(const struct adp_metrics *m, const char *name, size_t len)
+{
+    struct adp_str text = { name, len };
+    uint32_t i = find_name(m, text, hash_text(text));
+    return i == ADP_NO_SERIES ? i : m->names[i].first;
+}
+
+const struct adp_series *adp_metrics_same(const struct adp_metrics *m,
+                                          const struct adp_series *as)
+{
+    uint64_t name_hash = hash_text(as->name);
+    uint32_t name = find_name(m, as->name, name_hash);
+    if (name == ADP_NO_SERIES)
+        return NULL;
+    uint64_t hash = mix(name_hash, hash_labels(as->labels, as->n_labels));
+    const struct stored *s = find_stored(m, name, as, hash);
+    return s ? &s->series : NULL;
+}
+
+uint32_t adp_metrics_duplicates(const struct adp_metrics *m)
+{
+    return m->duplicates;
+}
+
+bool adp_metrics_newest(const struct adp_metrics *m, double *ret_s)
+{
+    bool found = false;
+    double newest = 0.0;
+    for (uint32_t i = 0; i < m->n_series; i++) {
+        const struct adp_series *s = adp_metrics_at(m, i);
+        if (s->has_time && (!found || s->time_s > newest)) {
+            found = true;
+            newest = s->time_s;
+        }
+    }
+    if (found)
+        *ret_s = newest;
+    return found;
+}
+
+/* ---- writing ---- */
+
+/* Escaped twice: for the quotes of the label, and these for the JSON string around. */
+static void write_label_value(struct adp_line *line, struct adp_str value)
+{
+    size_t from = 0;
+    for (size_t i = 0; i < value.n; i++) {
+        const char *twice = value.p[i] == '\\'   ? "\\\\\\\\"
+                            : value.p[i] == '"'  ? "\\\\\\\""
+                            : value.p[i] == '\n' ? "\\\\n"
+                                                 : NULL;
+        if (!twice)
+            continue;
+        adp_line_escaped(line, value.p + from, i - from);
+        adp_line_puts(line, twice);
+        from = i + 1;
+    }
+    adp_line_escaped(line, value.p + from, value.n - from);
+}
+
+static void write_labels(struct adp_line *line, const struct adp_series *s)
+{
+    for (uint32_t i = 0; i < s->n_labels; i++) {
+        adp_line_put(line, i ? "," : "{", 1);
+        adp_line_escaped(line, s->labels[i].name.p, s->labels[i].name.n);
+        adp_line_puts(line, "=\\\"");
+        write_label_value(line, s->labels[i].value);
+        adp_line_puts(line, "\\\"");
+    }
+    if (s->n_labels)
+        adp_line_put(line, "}", 1);
+}
+
+void adp_metrics_write(const struct adp_metrics *m, struct adp_line *line)
+{
+    adp_line_put(line, "{", 1);
+    for (uint32_t i = 0; i < m->n_series; i++) {
+        const struct stored *s = stored_at(m, i);
+        adp_line_puts(line, i ? ",\"" : "\"");
+        adp_line_escaped(line, s->series.name.p, s->series.name.n);
+        if (m->names[s->name].count > 1)
+            write_labels(line, &s->series);
+        adp_line_puts(line, "\":");
+        adp_line_number(line, s->series.value);
+    }
+    adp_line_put(line, "}", 1);
+}

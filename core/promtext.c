@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: MIT */
+/* Reading a metrics page: a scanner that goes over each line once.
+ *
+ * This decides what a line says; what a series is worth (range, scale, freshness) is
+ * decided by those who read it. HELP and TYPE are comments here: TYPE lies often enough
+ * (counters called gauges, averages called counters) that sources go by names alone.
+ *
+ *  1. A line either becomes one series, whole, or counts as one bad line: never a number
+ *     that the page does not say.
+ *  2. No byte at or past the end of the line is read, and no line is copied: names and
+ *     values are handed over as they lie in the page. Only values with escapes are
+ *     written out, into one piece of memory as long as the page.
+ *  3. A failed read leaves no series. */
+#include "core/promtext.h"
+#include "core/number.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Why a line is bad. */
+static const char name_malformed[] = "metric name is malformed";
+static const char name_missing[] = "metric name is missing";
+static const char name_empty[] = "metric name is empty";
+static const char name_twice[] = "metric name is given twice";
+static const char label_malformed[] = "label name is malformed";
+static const char label_empty[] = "label name is empty";
+static const char label_twice[] = "label is given twice";
+static const char label_unquoted[] = "label value is not in quotes";
+static const char label_unseparated[] = "label is not followed by a comma or a brace";
+static const char labels_open[] = "label list is not closed";
+static const char quotes_open[] = "quotes are not closed";
+static const char value_missing[] = "value is missing";
+static const char value_malformed[] = "value is not a number";
+static const char time_malformed[] = "timestamp is not a number";
+static const char text_behind[] = "text behind the value";
+
+struct scan {
+    const char *p;           /* the next byte; where a line turned out bad */
+    const char *begin, *end; /* of the line, without its newline */
+    uint32_t line;           /* 1-based */
+    char *plain; /* free room for unescaped text; NULL: no escapes on the page */
+    struct adp_metrics *metrics;
+    struct adp_promtext_found found;
+    uint32_t first_bad_column;
+    struct adp_str first_bad; /* that line from there on */
+
+    /* the sample being read */
+    struct adp_str name; /* empty: not seen yet */
+    uint32_t n_labels;   /* also past the room for them: the count is refused later */
+    struct adp_label labels[ADP_METRICS_MAX_LABELS];
+    double value;
+    bool has_time;
+    double time_s;
+};
+
+enum { BLANK = 1, NAME_FIRST = 2, NAME_REST = 4, LABEL_FIRST = 8, LABEL_REST = 16 };
+enum { ANY_NAME = NAME_FIRST | NAME_REST | LABEL_FIRST | LABEL_REST };
+
+/* Dots are no letters of the grammar, but exporters print them. */
+static const unsigned char kinds[256] = {
+    [' '] = BLANK,
+    ['\t'] = BLANK,
+    ['a' ... 'z'] = ANY_NAME,
+    ['A' ... 'Z'] = ANY_NAME,
+    ['_'] = ANY_NAME,
+    ['0' ... '9'] = NAME_REST | LABEL_REST,
+    ['.'] = NAME_REST | LABEL_REST,
+    [':'] = NAME_FIRST | NAME_REST,
+};
+
+static bool is_kind(char c, unsigned kind)
+{
+    return kinds[(unsigned char)c] & kind;
+}
+
+static bool at(const struct scan *s, char c)
+{
+    return s->p < s->end && *s->p == c;
+}
+
+static void skip_blanks(struct scan *s)
+{
+    while (s->p < s->end && is_kind(*s->p, BLANK))
+        s->p++;
+}
+
+/* The bytes up to a blank or the end. */
+static struct adp_str token(struct scan *s)
+{
+    const char *from = s->p;
+    while (s->p < s->end && !is_kind(*s->p, BLANK))
+        s->p++;
+    return (struct adp_str) { from, (size_t)(s->p - from) };
+}
+
+/* A bare name; empty when the next byte begins none. */
+static struct adp_str bare(struct scan *s, unsigned first, unsigned rest)
+{
+    const char *from = s->p;
+    if (s->p < s->end && is_kind(*s->p, first))
+        do
+            s->p++;
+        while (s->p < s->end && is_kind(*s->p, rest));
+    return (struct adp_str) { from, (size_t)(s->p - from) };
+}
+
+/* ---- labels ---- */
+
+/* What is in quotes, `from` behind the first, unescaped. An escape that is none keeps its
+ * backslash. */
+static const char *unescape(struct scan *s, const char *from, struct adp_str *ret)
+{
+    char *to = s->plain;
+    const char *p = from;
+    for (; p < s->end && *p != '"'; p++) {
+        char next = p + 1 < s->end ? p[1] : '\0';
+        if (*p != '\\' || (next != '\\' && next != '"' && next != 'n')) {
+            *to++ = *p;
+            continue;
+        }
+        *to++ = next == 'n' ? '\n' : next;
+        p++;
+    }
+    if (p == s->end)
+        return quotes_open;
+    *ret = (struct adp_str) { s->plain, (size_t)(to - s->plain) };
+    s->plain = to;
+    s->p = p + 1;
+    return NULL;
+}
+
+static const char *read_quoted(struct scan *s, struct adp_str *ret)
+{
+    const char *from = s->p + 1;
+    const char *quote = memchr(from, '"', (size_t)(s->end - from));
+    if (!quote)
+        return quotes_open;
+    size_t n = (size_t)(quote - from);
+    if (s->plain && memchr(from, '\\', n))
+        return unescape(s, from, ret);
+    *ret = (struct adp_str) { from, n };
+    s->p = quote + 1;
+    return NULL;
+}
+
+/* The name of the metric, as a lone string among the labels. */
+static const char *take_quoted_name(struct scan *s, struct adp_str name)
+{
+    if (s->name.n)
+        return name_twice;
+    if (!name.n)
+        return name_empty;
+    s->name = name;
+    return NULL;
+}
+
+static const char *read_label_value(struct scan *s, struct adp_str name)
+{
+    struct adp_str value;
+    skip_blanks(s);
+    if (!at(s, '"'))
+        return label_unquoted;
+    const char *why = read_quoted(s, &value);
+    if (!why && s->n_labels++ < ADP_METRICS_MAX_LABELS)
+        s->labels[s->n_labels - 1] = (struct adp_label) { name, value };
+    return why;
+}
+
+static const char *read_label(struct scan *s)
+{
+    struct adp_str name;
+    bool quoted = at(s, '"');
+    const char *why = NULL;
+    if (quoted)
+        why = read_quoted(s, &name);
+    else
+        name = bare(s, LABEL_FIRST, LABEL_REST);
+    if (why)
+        return why;
+    skip_blanks(s);
+    if (!at(s, '='))
+        return quoted ? take_quoted_name(s, name) : label_malformed;
+    if (!name.n)
+        return quoted ? label_empty : label_malformed;
+    s->p++;
+    return read_label_value(s, name);
+}
+
+/* From behind the opening brace to behind the closing one. */
+static const char *read_labels(struct scan *s)
+{
+    for (;;) {
+        skip_blanks(s);
+        if (s->p == s->end)
+            return labels_open;
+        if (at(s, '}'))
+            break;
+        const char *why = read_label(s);
+        if (why)
+            return why;
+        skip_blanks(s);
+        if (at(s, '}'))
+            break;
+        if (!at(s, ','))
+            return s->p == s->end ? labels_open : label_unseparated;
+        s->p++;
+    }
+    s->p++;
+    return NULL;
+}
+
+/* ---- samples ---- */
+
+static const char *read_value(struct scan *s)
+{
+    skip_blanks(s);
+    const char *from = s->p;
+    struct adp_str text = token(s);
+    if (text.n && adp_number_parse(text.p, text.n, &s->value))
+        return NULL;
+    s->p = from;
+    return text.n ? value_malformed : value_missing;
+}
+
+/* A point makes it OpenMetrics' seconds; an integer of 64 bits is milliseconds. */
+static bool read_time_text(struct adp_str text, double *ret_s)
+{
+    bool point = memchr(text.p, '.', text.n);
+    double value;
+    if (!adp_number_parse(text.p, text.n, &value) || !isfinite(value))
+        return false;
+    if (point) {
+        *ret_s = value;
+        return true;
+    }
+    for (size_t i = 0; i < text.n; i++) /* no exponent */
+        if (text.p[i] == 'e' || text.p[i] == 'E')
+            return false;
+    *ret_s = value / 1000.0;
+    return fabs(value) <= 0x1p63;
+}
+
+/* An optional timestamp and an optional exemplar, of which nothing is read. */
+static const char *read_rest(struct scan *s)
+{
+    skip_blanks(s);
+    if (s->p < s->end && *s->p != '#') {
+        const char *from = s->p;
+        double time_s;
+        if (!read_time_text(token(s), &time_s)) {
+            s->p = from;
+            return time_malformed;
+        }
+        s->has_time = true;
+        s->time_s = time_s;
+        skip_blanks(s);
+    }
+    if (s->p == s->end)
+        return NULL;
+    const char *from = s->p++;
+    skip_blanks(s);
+    if (*from == '#' && at(s, '{'))
+        return NULL;
+    s->p = from;
+    return text_behind;
+}
+
+static const char *read_sample(struct scan *s)
+{
+    s->n_labels = 0;
+    s->has_time = false;
+    s->time_s = 0.0;
+    s->name = bare(s, NAME_FIRST, NAME_REST);
+    if (s->p < s->end && *s->p != '{' && !is_kind(*s->p, BLANK))
+        return name_malformed;
+    skip_blanks(s);
+    const char *why = NULL;
+    if (at(s, '{')) {
+        s->p++;
+        why = read_labels(s);
+    }
+    if (!why && !s->name.n)
+        why = name_missing;
+    if (!why)
+        why = read_value(s);
+    return why ? why : read_rest(s);
+}
+
+static void count_bad(struct scan *s, const char *why)
+{
+    if (!s->found.bad_lines++) {
+        s->found.first_bad_line = s->line;
+        s->found.first_bad_why = why;
+        s->first_bad_column = (uint32_t)(s->p - s->begin) + 1;
+        s->first_bad = (struct adp_str) { s->p, (size_t)(s->end - s->p) };
+    }
+}
+
+/* Fails only for what costs the whole page. */
+static int read_line(struct scan *s, struct adp_error *err)
+{
+    skip_blanks(s);
+    if (s->p == s->end)
+        return 0;
+    s->found.openmetrics = false;
+    if (*s->p == '#') {
+        s->found.openmetrics = s->end - s->p == 5 && !memcmp(s->p, "# EOF", 5);
+        return 0;
+    }
+    const char *why = read_sample(s);
+    if (!why) {
+        int code = adp_metrics_add(s->metrics, s->name, s->labels, s->n_labels, s->value,
+                                   s->has_time, s->time_s, err);
+        if (!code) {
+            s->found.samples++;
+            return 0;
+        }
+        if (code != ADP_EINVAL)
+            return code;
+        err->code = 0; /* costs the line only */
+        s->p = s->begin;
+        why = label_twice;
+    }
+    count_bad(s, why);
+    return 0;
+}
+
+static int read_lines(struct scan *s, const char *page, const char *end,
+                      struct adp_error *err)
+{
+    while (page < end) {
+        const char *newline = memchr(page, '\n', (size_t)(end - page));
+        s->line++;
+        s->begin = s->p = page;
+        s->end = newline ? newline : end;
+        page = newline ? newline + 1 : end;
+        if (s->end > s->begin && s->end[-1] == '\r')
+            s->end--;
+        int code = read_line(s, err);
+        if (code)
+            return code;
+    }
+    return 0;
+}
+
+/* ---- what is no page ---- */
+
+/* A label or a lone string begins the braces of a sample; an object has a key and a
+ * colon. `p` is behind the brace. */
+static bool begins_sample(const char *p, const char *end)
+{
+    struct scan s = { .p = p, .end = end };
+    skip_blanks(&s);
+    if (!at(&s, '"')) {
+        bool named = bare(&s, LABEL_FIRST, LABEL_REST).n > 0;
+        skip_blanks(&s);
+        return named && at(&s, '=');
+    }
+    for (s.p++; s.p < end && *s.p != '"' && *s.p != '\n'; s.p++)
+        if (*s.p == '\\' && s.p + 1 < end)
+            s.p++;
+    if (!at(&s, '"'))
+        return false;
+    s.p++;
+    skip_blanks(&s);
+    return !at(&s, ':');
+}
+
+/* What the bytes are instead of a metrics page, and where that shows; NULL when they may
+ * be one. */
+static const char *foreign(const char *page, const char *end, const char **ret_at)
+{
+    const char *p = page;
+    while (p < end && (is_kind(*p, BLANK) || *p == '\n' || *p == '\r'))
+        p++;
+    *ret_at = p;
+    if (p == end)
+        return NULL;
+    if (end - p > 1 && p[0] == '\x1f' && p[1] == '\x8b')
+        return "gzip";
+    if (*p == '<')
+        return "HTML or XML";
+    if (*p == '[' || (*p == '{' && !begins_sample(p + 1, end)))
+        return "JSON";
+    *ret_at = memchr(p, '\0', (size_t)(end - p));
+    return *ret_at ? "binary data (a NUL byte)" : NULL;
+}
+
+static int refuse_foreign(const char *page, const char *where, const char *what,
+                          struct adp_error *err)
+{
+    uint32_t line = 1;
+    const char *begin = page;
+    for (const char *p = page; p < where; p++)
+        if (*p == '\n') {
+            line++;
+            begin = p + 1;
+        }
+    return adp_error_at(err, ADP_ESYNTAX, NULL, line, (uint32_t)(where - begin) + 1,
+                        "looks like %s, expected a metrics page", what);
+}
+
+static int refuse_all_bad(const struct scan *s, struct adp_error *err)
+{
+    int shown = s->first_bad.n < 40 ? (int)s->first_bad.n : 40;
+    return adp_error_at(err, ADP_ESYNTAX, NULL, s->found.first_bad_line,
+                        s->first_bad_column,
+                        "no line of the page is a sample: %s, found \"%.*s\"",
+                        s->found.first_bad_why, shown, s->first_bad.p);
+}
+
+static int read_page(struct scan *s, const char *page, size_t len, struct adp_error *err)
+{
+    if (len > UINT32_MAX)
+        return adp_error_set(err, ADP_EFULL, "page of more than %u bytes", UINT32_MAX);
+    const char *end = page + len, *where;
+    const char *what = foreign(page, end, &where);
+    if (what)
+        return refuse_foreign(page, where, what, err);
+    char *plain = NULL;
+    if (memchr(page, '\\', len)) {
+        plain = malloc(len);
+        if (!plain)
+            return adp_error_set(err, ADP_ENOMEM, "out of memory");
+    }
+    s->plain = plain;
+    struct adp_error why = { 0 };
+    int code = read_lines(s, page, end, &why);
+    free(plain);
+    if (code)
+        return adp_error_at(err, code, NULL, s->line, 1, "%s", why.text);
+    if (s->found.bad_lines && !s->found.samples)
+        return refuse_all_bad(s, err);
+    return 0;
+}
+
+int adp_promtext_read(struct adp_metrics *metrics, const char *page, size_t len,
+                      struct adp_promtext_found *ret, struct adp_error *err)
+{
+    adp_metrics_clear(metrics);
+    struct scan s = { .metrics = metrics };
+    if (len >= 3 && !memcmp(page, "\xef\xbb\xbf", 3)) { /* byte order mark */
+        page += 3;
+        len -= 3;
+    }
+    int code = len ? read_page(&s, page, len, err) : 0;
+    if (code)
+        adp_metrics_clear(metrics);
+    else if (ret)
+        *ret = s.found;
+    return code;
+}

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+#include "tests/core/stage.h"
+
+static struct stage stage;
+
+static void admits(void *self, const struct adp_view *v, struct adp_verdict *w)
+{
+    (void)self;
+    (void)v;
+    adp_admit(w);
+}
+
+static const struct adp_policy policy = { ADP_HEAD, .name = "admits",
+                                          .threading = ADP_CONCURRENT, .decide = admits };
+
+static void setup(void)
+{
+    const struct adp_policy *policies[] = { &policy, NULL };
+    stage_open(&stage, policies, 1 << 16, 16);
+}
+
+static void teardown(void)
+{
+    stage_close(&stage);
+}
+
+static size_t count(json_t *all, const char *key)
+{
+    size_t n = 0, at;
+    json_t *line;
+    json_array_foreach(all, at, line) n += json_object_get(line, key) != NULL;
+    return n;
+}
+
+static uint64_t number(json_t *line, const char *key)
+{
+    return (uint64_t)json_integer_value(json_object_get(line, key));
+}
+
+START_TEST(every_decision_is_there_once_in_order)
+{
+    for (int i = 0; i < 100; i++)
+        stage_decide(&stage, "r");
+    json_t *all = stage_lines(&stage);
+    ck_assert_uint_eq(count(all, "verdict"), 100);
+    for (size_t i = 0; i < 100; i++)
+        ck_assert_uint_eq(number(stage_line(all, "verdict", i), "seq"), i);
+    json_decref(all);
+}
+END_TEST
+
+START_TEST(a_gap_becomes_one_line_with_the_exact_count)
+{
+    unsigned made = 0;
+    while (stage.lane[0]->decisions < 1000) {
+        stage_decide(&stage, "r");
+        made++;
+    }
+    uint64_t lost = adp_region_ring(stage.region, 1)->dropped;
+    ck_assert_uint_gt(lost, 0);
+    json_t *first = stage_lines(&stage);
+    ck_assert_uint_eq(count(first, "verdict") + lost, made);
+    ck_assert_uint_eq(count(first, "dropped"), 0); /* nothing after it yet */
+    stage.now_ns += 1000000;
+    stage_decide(&stage, "after");
+    json_t *then = stage_lines(&stage), *line = stage_line(then, "dropped", 0);
+    ck_assert_uint_eq(count(then, "dropped"), 1);
+    json_t *loss = json_object_get(line, "dropped");
+    ck_assert_uint_eq(number(loss, "count"), lost);
+    ck_assert_str_eq(stage_text(loss, "what"), "record");
+    ck_assert_uint_eq(number(line, "seq"), made - lost);
+    ck_assert(json_real_value(json_object_get(loss, "since")) == 1005.0);
+    ck_assert(json_real_value(json_object_get(loss, "until")) == 1005.001);
+    ck_assert_uint_eq(adp_drain_count(stage.drain).dropped, lost);
+    json_decref(first);
+    json_decref(then);
+}
+END_TEST
+
+START_TEST(a_loss_at_the_very_end_is_said_by_the_end)
+{
+    for (int i = 0; i < 1000; i++)
+        stage_decide(&stage, "r");
+    uint64_t lost = adp_region_ring(stage.region, 1)->dropped;
+    json_decref(stage_lines(&stage));
+    adp_line_clear(&stage.lines);
+    adp_drain_end(stage.drain, &stage.lines, 1);
+    json_t *line = json_loadb(stage.lines.text, stage.lines.len, 0, NULL);
+    ck_assert_uint_eq(number(json_object_get(line, "dropped"), "count"), lost);
+    json_decref(line);
+}
+END_TEST
+
+START_TEST(a_snapshot_comes_before_the_decisions_that_name_it)
+{
+    stage_publish(&stage, 0.1, 1);
+    stage_decide(&stage, "a");
+    stage_publish(&stage, 0.2, 2);
+    stage_decide(&stage, "b");
+    json_t *all = stage_lines(&stage);
+    size_t at;
+    uint64_t newest = 0;
+    json_t *line;
+    json_array_foreach(all, at, line)
+    {
+        if (!json_object_get(line, "verdict"))
+            newest = number(line, "snapshot");
+        else
+            ck_assert_uint_le(number(line, "snapshot"), newest);
+    }
+    ck_assert_uint_eq(newest, 2);
+    ck_assert_uint_eq(number(stage_line(all, "verdict", 1), "snapshot"), 2);
+    ck_assert(json_real_value(json_object_get(
+                  json_object_get(stage_line(all, "verdict", 1), "signals"),
+                  "kv_pressure")) == 0.2);
+    json_decref(all);
+}
+END_TEST
+
+START_TEST(the_opening_is_the_snapshot_in_force)
+{
+    ck_assert_uint_eq(adp_drain_opening(stage.drain)->len, 0);
+    stage_publish(&stage, 0.1, 1);
+    stage_publish(&stage, 0.25, 1);
+    json_decref(stage_lines(&stage));
+    const struct adp_line *opening = adp_drain_opening(stage.drain);
+    json_t *line = json_loadb(opening->text, opening->len, 0, NULL);
+    ck_assert_uint_eq(number(line, "snapshot"), 2);
+    ck_assert_str_eq(stage_text(line, "experiment"), "e");
+    json_decref(line);
+}
+END_TEST
+
+START_TEST(a_budget_stops_between_lines_and_nothing_is_lost)
+{
+    for (int i = 0; i < 50; i++)
+        stage_decide(&stage, "r");
+    size_t lines = 0;
+    bool more = true;
+    while (more) {
+        adp_line_clear(&stage.lines);
+        more = adp_drain_run(stage.drain, &stage.lines, 1);
+        for (size_t i = 0; i < stage.lines.len; i++)
+            lines += stage.lines.text[i] == '\n';
+        if (stage.lines.len)
+            ck_assert_int_eq(stage.lines.text[stage.lines.len - 1], '\n');
+    }
+    ck_assert_uint_eq(lines, 50);
+}
+END_TEST
+
+START_TEST(an_outcome_keeps_every_fact_the_host_adds)
+{
+    static const struct adp_extra extra[] = { { "prefill_ms", NULL, 12.5 },
+                                              { "model \"x\"", "q\nwen", 0 } };
+    struct adp_result result = { .size = sizeof result,
+                                 .end = ADP_CANCELLED,
+                                 .present = ADP_O_TTFT | ADP_O_STATUS,
+                                 .ok = 0,
+                                 .status = 499,
+                                 .ttft_ms = 418.25,
+                                 .n_extra = 2,
+                                 .extra = extra };
+    struct adp_name name;
+    adp_name_set(&name, "r1");
+    adp_lane_put_outcome(stage.lane[0], 0, &name, &result);
+    json_t *all = stage_lines(&stage), *line = stage_line(all, "outcome", 0);
+    json_t *want =
+        json_pack("{s:f,s:b,s:i,s:s,s:f,s:s}", "ttft_ms", 418.25, "ok", 0, "status", 499,
+                  "end", "cancelled", "prefill_ms", 12.5, "model \"x\"", "q\nwen");
+    ck_assert(json_equal(json_object_get(line, "outcome"), want));
+    ck_assert_str_eq(stage_text(line, "request_id"), "r1");
+    ck_assert(json_is_null(json_object_get(line, "id")));
+    json_decref(want);
+    json_decref(all);
+}
+END_TEST
+
+/* --- the region is foreign: what a writer gone mad could leave there --- */
+
+static struct adp_record *first_record(void)
+{
+    return (struct adp_record *)(void *)adp_region_bytes_of(stage.region, 1);
+}
+
+static struct adp_rec_decision *first_decision(void)
+{
+    return (struct adp_rec_decision *)(void *)first_record();
+}
+
+static void zero_bytes(void)
+{
+    first_record()->bytes = 0;
+}
+static void odd_bytes(void)
+{
+    first_record()->bytes = 61;
+}
+static void endless_bytes(void)
+{
+    first_record()->bytes = UINT32_MAX - 7;
+}
+static void short_bytes(void)
+{
+    first_record()->bytes = 16;
+}
+static void head_only(void)
+{
+    first_record()->bytes = sizeof(struct adp_record);
+}
+static void unknown_kind(void)
+{
+    first_record()->kind = 77;
+}
+static void tail_ahead(void)
+{
+    adp_region_ring(stage.region, 1)->tail += 1ull << 40;
+}
+static void tail_behind(void)
+{
+    adp_region_ring(stage.region, 1)->tail = UINT64_MAX - 7;
+}
+static void too_many_signals(void)
+{
+    first_decision()->n_signals = 200;
+}
+static void long_metrics(void)
+{
+    first_decision()->metrics_len = 1u << 30;
+}
+static void long_names(void)
+{
+    first_decision()->id_len = 255;
+    first_decision()->tenant_len = 255;
+}
+static void lying_inline(void)
+{
+    first_decision()->flags |= ADP_REC_INLINE;
+}
+
+static void (*const madness[])(void) = {
+    zero_bytes, odd_bytes,   endless_bytes,    short_bytes,  head_only,  unknown_kind,
+    tail_ahead, tail_behind, too_many_signals, long_metrics, long_names, lying_inline,
+};
+
+START_TEST(a_damaged_ring_is_abandoned_said_and_the_others_go_on)
+{
+    stage_decide(&stage, "r");
+    madness[_i]();
+    struct adp_decision d;
+    adp_decide(stage.lane[1], &stage.generations, NULL, NULL, &d, NULL);
+    json_t *all = stage_lines(&stage);
+    ck_assert_uint_eq(count(all, "verdict"), 1);
+    ck_assert_str_eq(
+        stage_text(json_object_get(stage_line(all, "dropped", 0), "dropped"), "what"),
+        "ring");
+    ck_assert_uint_eq(adp_drain_count(stage.drain).damaged, 1);
+    json_decref(all);
+}
+END_TEST
+
+/* Words that lie about themselves without overrunning anything: the line stays readable.
+ */
+static void unknown_policy(void)
+{
+    first_decision()->policy = 250;
+}
+static void unknown_generation(void)
+{
+    first_decision()->generation = 9999;
+}
+static void unknown_snapshot(void)
+{
+    first_decision()->snapshot = 1ull << 60;
+}
+static void unknown_words(void)
+{
+    first_decision()->action = 99;
+    first_decision()->reason = 9999;
+    first_decision()->fault = 99;
+    first_decision()->binding = 63;
+}
+
+static void (*const lies[])(void) = { unknown_policy, unknown_generation,
+                                      unknown_snapshot, unknown_words };
+
+START_TEST(a_lie_that_fits_still_makes_a_line_of_json)
+{
+    stage_decide(&stage, "r");
+    lies[_i]();
+    json_t *all = stage_lines(&stage);
+    ck_assert_uint_eq(count(all, "verdict"), 1);
+    json_decref(all);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("drain");
+    TCase *t = tcase_create("drain");
+    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_test(t, every_decision_is_there_once_in_order);
+    tcase_add_test(t, a_gap_becomes_one_line_with_the_exact_count);
+    tcase_add_test(t, a_loss_at_the_very_end_is_said_by_the_end);
+    tcase_add_test(t, a_snapshot_comes_before_the_decisions_that_name_it);
+    tcase_add_test(t, the_opening_is_the_snapshot_in_force);
+    tcase_add_test(t, a_budget_stops_between_lines_and_nothing_is_lost);
+    tcase_add_test(t, an_outcome_keeps_every_fact_the_host_adds);
+    tcase_add_loop_test(t, a_damaged_ring_is_abandoned_said_and_the_others_go_on, 0,
+                        sizeof madness / sizeof madness[0]);
+    tcase_add_loop_test(t, a_lie_that_fits_still_makes_a_line_of_json, 0,
+                        sizeof lies / sizeof lies[0]);
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_ENV);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,943 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/expr.h"
+
+#include "core/promtext.h"
+#include "tests/core/failing.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define COUNT(table) ((int)(sizeof(table) / sizeof(table)[0]))
+
+enum form { METRIC, EXPR };
+
+static int compile(struct adp_expr **ret, enum form form, const char *text,
+                   struct adp_error *err)
+{
+    return form == METRIC ? adp_expr_compile_metric(ret, text, "c.yaml", 3, 10, err)
+                          : adp_expr_compile(ret, text, "c.yaml", 3, 10, err);
+}
+
+static struct adp_expr *compiled(enum form form, const char *text)
+{
+    struct adp_expr *expr = NULL;
+    struct adp_error err = { 0 };
+    int rc = compile(&expr, form, text, &err);
+    ck_assert_msg(rc == 0, "%s: column %u: %s", text, err.column, err.text);
+    return expr;
+}
+
+static struct adp_metrics *page_of(const char *text)
+{
+    struct adp_metrics *metrics = NULL;
+    struct adp_promtext_found found;
+    ck_assert_int_eq(adp_metrics_create(&metrics), 0);
+    ck_assert_int_eq(adp_promtext_read(metrics, text, strlen(text), &found, NULL), 0);
+    ck_assert_uint_eq(found.bad_lines, 0);
+    return metrics;
+}
+
+/* ---- what is refused ---- */
+
+static const struct {
+    enum form form;
+    const char *text;
+    int code;
+    uint32_t column; /* 10 is the first byte of the text */
+    const char *message;
+} refusals[] = {
+    { EXPR, "", ADP_ESYNTAX, 10,
+      "an operand is missing, found the end, expected a number, a metric, a function or "
+      "\"(\"" },
+    { EXPR, "used /", ADP_ESYNTAX, 16,
+      "an operand is missing, found the end, expected a number, a metric, a function or "
+      "\"(\"" },
+    { EXPR, "used / * total", ADP_ESYNTAX, 17,
+      "an operand is missing, found \"*\", expected a number, a metric, a function or "
+      "\"(\"" },
+    { EXPR, "+used", ADP_ESYNTAX, 10,
+      "an operand is missing, found \"+\", expected a number, a metric, a function or "
+      "\"(\"" },
+    { EXPR, "()", ADP_ESYNTAX, 11,
+      "an operand is missing, found \")\", expected a number, a metric, a function or "
+      "\"(\"" },
+    { EXPR, "used total", ADP_ESYNTAX, 15,
+      "the expression cannot go on here, found \"total\", expected +, -, *, / or the "
+      "end" },
+    { EXPR, "used % 2", ADP_ESYNTAX, 15,
+      "the expression cannot go on here, found \"%\", expected +, -, *, / or the end" },
+    { EXPR, "used)", ADP_ESYNTAX, 14,
+      "the expression cannot go on here, found \")\", expected +, -, *, / or the end" },
+    { EXPR, "used \"two words\"", ADP_ESYNTAX, 15,
+      "the expression cannot go on here, found \"two words\", expected +, -, *, / or the "
+      "end" },
+    { EXPR, "used \xc3\xa9\xc3\xa9 2", ADP_ESYNTAX, 15,
+      "the expression cannot go on here, found \"\xc3\xa9\xc3\xa9\", expected +, -, *, / "
+      "or the end" },
+    { EXPR, "2 * (used + 1", ADP_ESYNTAX, 23,
+      "the \"(\" of column 14 is not closed, found the end, expected +, -, *, / or "
+      "\")\"" },
+    { EXPR, "(used total)", ADP_ESYNTAX, 16,
+      "the \"(\" of column 10 is not closed, found \"total\", expected +, -, *, / or "
+      "\")\"" },
+    /* numbers */
+    { EXPR, "0x10 * used", ADP_ESYNTAX, 10,
+      "not a number, found \"0x10\", expected digits with an optional point and e" },
+    { EXPR, "used / 1e3x", ADP_ESYNTAX, 17,
+      "not a number, found \"1e3x\", expected digits with an optional point and e" },
+    { EXPR, "used * 1e", ADP_ESYNTAX, 17,
+      "not a number, found \"1e\", expected digits with an optional point and e" },
+    { EXPR, "used * .", ADP_ESYNTAX, 17,
+      "not a number, found \".\", expected digits with an optional point and e" },
+    { EXPR, "used * 1e999", ADP_ESYNTAX, 17,
+      "a number is too large, found \"1e999\", expected one below 1.8e308" },
+    /* functions */
+    { EXPR, "1 - summ(used)", ADP_ESYNTAX, 14,
+      "unknown function, found \"summ\", did you mean \"sum\"" },
+    { EXPR, "detla(hits)", ADP_ESYNTAX, 10,
+      "unknown function, found \"detla\", did you mean \"delta\"" },
+    { EXPR, "avg (used)", ADP_ESYNTAX, 10,
+      "unknown function, found \"avg\", expected delta, rate, sum, max, min or mean" },
+    { EXPR, "sum(used", ADP_ESYNTAX, 18,
+      "the \"(\" of column 13 is not closed, found the end, expected +, -, *, / or "
+      "\")\"" },
+    { EXPR, "rate(hits + 1)", ADP_ESYNTAX, 20,
+      "the \"(\" of column 14 is not closed, found \"+\", expected \")\" after one "
+      "metric" },
+    { EXPR, "delta(sum(hits))", ADP_ESYNTAX, 19,
+      "the \"(\" of column 15 is not closed, found \"(\", expected \")\" after one "
+      "metric" },
+    { EXPR, "delta(3)", ADP_ESYNTAX, 16,
+      "a metric is missing, found \"3\", expected a metric name" },
+    /* labels */
+    { EXPR, "used{", ADP_ESYNTAX, 15,
+      "a label is missing, found the end, expected a label name or \"}\"" },
+    { EXPR, "used{engine}", ADP_ESYNTAX, 21,
+      "a label is not compared with anything, found \"}\", expected =, !=, =~ or !~" },
+    { EXPR, "used{engine==\"0\"}", ADP_ESYNTAX, 22,
+      "a label's value is missing, found \"=\", expected a text in double quotes" },
+    { EXPR, "used{engine=0}", ADP_ESYNTAX, 22,
+      "a label's value is missing, found \"0\", expected a text in double quotes" },
+    { EXPR, "used{engine='0'}", ADP_ESYNTAX, 22,
+      "a label's value is missing, found \"'\", expected a text in double quotes" },
+    { EXPR, "used{engine=\"0}", ADP_ESYNTAX, 25,
+      "the quote of column 22 is not closed, found the end, expected another quote" },
+    { EXPR, "used{engine=\"0\" x", ADP_ESYNTAX, 26,
+      "a label's value ends here, found \"x\", expected \",\" or \"}\"" },
+    { EXPR, "used{,}", ADP_ESYNTAX, 15,
+      "a label is missing, found \",\", expected a label name or \"}\"" },
+    { EXPR, "used{engine=~\"a(b\"}", ADP_ESYNTAX, 23,
+      "a \"(\" is not closed, found \"a(b\", expected a pattern of docs/signals.md" },
+    { EXPR, "\"\" / 2", ADP_ESYNTAX, 10,
+      "a name is empty, found \"\", expected a metric name" },
+    /* no metric at all */
+    { EXPR, "1 / 2", ADP_EINVAL, 10,
+      "the expression names no metric, so it could never be absent" },
+    /* metric: */
+    { METRIC, "", ADP_ESYNTAX, 10,
+      "a metric is missing, found the end, expected a metric name" },
+    { METRIC, "{engine=\"0\"}", ADP_ESYNTAX, 10,
+      "a metric is missing, found \"{\", expected a metric name" },
+    { METRIC, "used / total", ADP_ESYNTAX, 14,
+      "a bare metric name ends here, found \" \", expected \"{\", the end, or the name "
+      "in "
+      "double quotes (expr: takes expressions)" },
+    { METRIC, "sum(used)", ADP_ESYNTAX, 13,
+      "a bare metric name ends here, found \"(\", expected \"{\", the end, or the name "
+      "in "
+      "double quotes (expr: takes expressions)" },
+    { METRIC, "used{a=\"b\"} / 2", ADP_ESYNTAX, 22,
+      "the metric cannot go on here, found \"/\", expected the end" },
+    { METRIC, "\"used", ADP_ESYNTAX, 15,
+      "the quote of column 10 is not closed, found the end, expected another quote" },
+    { METRIC, "\"\"", ADP_ESYNTAX, 10,
+      "a name is empty, found \"\", expected a metric name" },
+};
+
+START_TEST(a_mistake_is_told_with_its_column_and_what_was_expected)
+{
+    struct adp_expr *expr = NULL;
+    struct adp_error err = { 0 };
+    int rc = compile(&expr, refusals[_i].form, refusals[_i].text, &err);
+    ck_assert_int_eq(rc, refusals[_i].code);
+    ck_assert_str_eq(err.text, refusals[_i].message);
+    ck_assert_uint_eq(err.column, refusals[_i].column);
+    ck_assert_int_eq(err.code, refusals[_i].code);
+    ck_assert_uint_eq(err.line, 3);
+    ck_assert_str_eq(err.file, "c.yaml");
+    ck_assert_ptr_null(expr);
+    ck_assert_int_eq(compile(&expr, refusals[_i].form, refusals[_i].text, NULL), rc);
+}
+END_TEST
+
+START_TEST(a_long_word_is_cut_in_the_message)
+{
+    struct adp_expr *expr = NULL;
+    struct adp_error err = { 0 };
+    ck_assert_int_eq(
+        compile(&expr, EXPR, "a a123456789b123456789c123456789d123456789e123", &err),
+        ADP_ESYNTAX);
+    ck_assert_str_eq(
+        err.text, "the expression cannot go on here, found "
+                  "\"a123456789b123456789c123456789d123456789...\", expected +, -, *, / "
+                  "or the end");
+}
+END_TEST
+
+/* n times `left`, then `core`, then n times `right`, in the caller's buffer. */
+static void nest(char *to, const char *left, const char *core, const char *right, int n)
+{
+    *to = '\0';
+    for (int i = 0; i < n; i++)
+        to = stpcpy(to, left);
+    to = stpcpy(to, core);
+    for (int i = 0; i < n; i++)
+        to = stpcpy(to, right);
+}
+
+static const struct {
+    const char *left, *core, *right;
+    int n;
+    uint32_t column; /* of the mistake; 0: none */
+    const char *message;
+} bounds[] = {
+    { "(", "a", ")", 64, 0, NULL },
+    { "(", "a", ")", 65, 10 + 64, "parentheses are nested deeper than 64" },
+    { "sum(", "a", ")", 64, 0, NULL },
+    { "sum(", "a", ")", 65, 10 + 4 * 64 + 3, "parentheses are nested deeper than 64" },
+    /* a + 1 + 1 …: 1 + 2n parts, so 127 make 255 and 128 make 257 */
+    { "", "a", "+1", 127, 0, NULL },
+    { "", "a", "+1", 128, 10 + 1 + 2 * 127, "the expression has more than 256 parts" },
+    /* a minus more or less is not a part of its own */
+    { "-", "a", "", 1000, 0, NULL },
+    { "", "a", " ", 4095, 0, NULL },
+    { "", "a", " ", 4096, 10 + 4096, "the source is longer than 4096 bytes" },
+};
+
+START_TEST(depth_and_size_are_bounded)
+{
+    static char text[8192];
+    struct adp_expr *expr = NULL;
+    struct adp_error err = { 0 };
+    nest(text, bounds[_i].left, bounds[_i].core, bounds[_i].right, bounds[_i].n);
+    int rc = compile(&expr, EXPR, text, &err);
+    if (bounds[_i].message) {
+        ck_assert_int_eq(rc, ADP_EINVAL);
+        ck_assert_str_eq(err.text, bounds[_i].message);
+        ck_assert_uint_eq(err.column, bounds[_i].column);
+        ck_assert_ptr_null(expr);
+    } else {
+        ck_assert_msg(rc == 0, "%s", err.text);
+        adp_expr_destroy(expr);
+    }
+}
+END_TEST
+
+START_TEST(every_failed_allocation_is_reported_and_leaks_nothing)
+{
+    uint64_t n = 1;
+    for (;; n++) {
+        struct adp_expr *expr = NULL;
+        struct adp_error err = { 0 };
+        fail_allocation(n);
+        int rc =
+            compile(&expr, EXPR, "sum(a{b=~\"c|d\",e!~\"f.*\"}) / max(delta(g))", &err);
+        fail_allocation(0);
+        if (!rc) {
+            adp_expr_destroy(expr);
+            break;
+        }
+        ck_assert_int_eq(rc, ADP_ENOMEM);
+        ck_assert_int_eq(err.code, ADP_ENOMEM);
+        ck_assert_str_eq(err.text, "out of memory");
+        ck_assert_ptr_null(expr);
+    }
+    ck_assert_uint_eq(n, 9); /* the expression, its five parts and two patterns */
+}
+END_TEST
+
+START_TEST(scratch_reports_a_failed_allocation)
+{
+    for (uint64_t n = 1; n <= 2; n++) {
+        struct adp_scratch *scratch = NULL;
+        fail_allocation(n);
+        int rc = adp_scratch_create(&scratch, 8);
+        fail_allocation(0);
+        ck_assert_int_eq(rc, ADP_ENOMEM);
+        ck_assert_ptr_null(scratch);
+    }
+    struct adp_scratch *scratch = NULL;
+    ck_assert_int_eq(adp_scratch_create(&scratch, 0), ADP_EINVAL);
+    ck_assert_int_eq(adp_scratch_create(&scratch, ADP_METRICS_MAX_SERIES + 1),
+                     ADP_EINVAL);
+    ck_assert_ptr_null(scratch);
+    adp_scratch_destroy(NULL);
+    adp_expr_destroy(NULL);
+}
+END_TEST
+
+/* ---- what a source says of itself ---- */
+
+START_TEST(a_source_names_each_metric_once_and_keeps_its_text)
+{
+    struct adp_expr *e = compiled(EXPR, " a{x=\"1\"} / (a{x=\"2\"} + \"b c\") ");
+    ck_assert_str_eq(adp_expr_text(e), " a{x=\"1\"} / (a{x=\"2\"} + \"b c\") ");
+    ck_assert_str_eq(adp_expr_metric(e, 0), "a");
+    ck_assert_str_eq(adp_expr_metric(e, 1), "b c");
+    ck_assert_ptr_null(adp_expr_metric(e, 2));
+    ck_assert(!adp_expr_needs_before(e));
+    adp_expr_destroy(e);
+    e = compiled(EXPR, "sum(delta(hits)) / queries");
+    ck_assert(adp_expr_needs_before(e));
+    adp_expr_destroy(e);
+    e = compiled(EXPR, "rate(hits)");
+    ck_assert(adp_expr_needs_before(e));
+    adp_expr_destroy(e);
+}
+END_TEST
+
+START_TEST(each_reason_has_its_own_word)
+{
+    ck_assert_str_eq(adp_why_word(ADP_WHY_PRESENT), "present");
+    ck_assert_str_eq(adp_why_word(ADP_WHY_DIVISOR_ZERO), "divisor_zero");
+    for (int i = 0; i < ADP_WHY_COUNT; i++)
+        for (int j = 0; j < i; j++)
+            ck_assert_str_ne(adp_why_word((enum adp_why)i),
+                             adp_why_word((enum adp_why)j));
+    ck_assert_str_eq(adp_why_word(ADP_WHY_COUNT), "unknown");
+}
+END_TEST
+
+START_TEST(an_aggregation_is_read_back_from_its_word)
+{
+    bool known;
+    for (int i = ADP_AGG_NONE; i <= ADP_AGG_ONLY; i++) {
+        const char *word = adp_aggregate_word((enum adp_aggregate)i);
+        ck_assert_int_eq((int)adp_aggregate_of(word, &known), i);
+        ck_assert(known);
+    }
+    ck_assert_int_eq(adp_aggregate_of("avg", &known), ADP_AGG_NONE);
+    ck_assert(!known);
+}
+END_TEST
+
+/* ---- what is read ---- */
+
+#define ANY      -INFINITY, INFINITY
+#define FRACTION 0, 1
+#define COUNTS   0, INFINITY
+
+#define E0 "{engine=\"0\"}"
+#define E1 "{engine=\"1\"}"
+#define E2 "{engine=\"2\"}"
+#define E3 "{engine=\"3\"}"
+
+/* Triton's way: one name, the kind in a label. */
+#define BLOCKS                                                                           \
+    "b{kind=\"used\",model=\"x\"} 3\nb{kind=\"max\",model=\"x\"} 4\n"                    \
+    "b{kind=\"used\",model=\"y\"} 1\nb{kind=\"max\",model=\"y\"} 5\n"
+
+static const struct row {
+    const char *name;
+    enum form form;
+    const char *text;
+    const char *page, *before; /* before NULL: none; 10 s apart */
+    enum adp_aggregate aggregate;
+    double lo, hi;
+    enum adp_why why;
+    double value;
+    uint32_t taken, skipped;
+    enum adp_why skipped_why;
+    const char *differ; /* NULL: "" */
+} rows[] = {
+    /* names */
+    { "a bare metric with points and a colon", METRIC, "acme.cache.used_frac:x",
+      "{\"acme.cache.used_frac:x\"} 0.5\n", NULL, ADP_AGG_NONE, FRACTION, 0, 0.5, 1, 0, 0,
+      NULL },
+    { "a bare metric with a dash and a slash", METRIC, "acme-cache/used",
+      "{\"acme-cache/used\"} 0.5\n", NULL, ADP_AGG_NONE, FRACTION, 0, 0.5, 1, 0, 0,
+      NULL },
+    { "blanks around a metric", METRIC, "  used  { engine = \"1\" , }  ",
+      "used" E0 " 1\nused" E1 " 2\n", NULL, ADP_AGG_NONE, ANY, 0, 2, 1, 0, 0, NULL },
+    { "a quoted metric may hold anything", METRIC, "\"a {b} (c)\"", "{\"a {b} (c)\"} 7\n",
+      NULL, ADP_AGG_NONE, ANY, 0, 7, 1, 0, 0, NULL },
+    { "escapes in quotes", EXPR, "\"a\\\"b\\\\c\"", "{\"a\\\"b\\\\c\"} 7\n", NULL,
+      ADP_AGG_NONE, ANY, 0, 7, 1, 0, 0, NULL },
+    { "names in an expression", EXPR, "vllm:waiting + acme.waiting",
+      "vllm:waiting 3\n{\"acme.waiting\"} 4\n", NULL, ADP_AGG_NONE, ANY, 0, 7, 1, 0, 0,
+      NULL },
+    { "a function's name without a parenthesis is a metric", EXPR, "sum + rate",
+      "sum 1\nrate 2\n", NULL, ADP_AGG_NONE, ANY, 0, 3, 1, 0, 0, NULL },
+    { "a name is matched whole", METRIC, "waiting", "waiting_by_reason 9\n", NULL,
+      ADP_AGG_NONE, ANY, ADP_WHY_NEVER_SUPPLIED, 0, 0, 0, 0, NULL },
+
+    /* arithmetic: precedence, association, signs, numbers */
+    { "* before +", EXPR, "a + a * 10", "a 2\n", NULL, ADP_AGG_NONE, ANY, 0, 22, 1, 0, 0,
+      NULL },
+    { "- is taken from the left", EXPR, "a - 3 - 2", "a 10\n", NULL, ADP_AGG_NONE, ANY, 0,
+      5, 1, 0, 0, NULL },
+    { "/ is taken from the left", EXPR, "a / 4 / 5", "a 100\n", NULL, ADP_AGG_NONE, ANY,
+      0, 5, 1, 0, 0, NULL },
+    { "parentheses", EXPR, "(a + a) * 10", "a 2\n", NULL, ADP_AGG_NONE, ANY, 0, 40, 1, 0,
+      0, NULL },
+    { "unary minus", EXPR, "-a * 2 - -3", "a 2\n", NULL, ADP_AGG_NONE, ANY, 0, -1, 1, 0,
+      0, NULL },
+    { "two minuses are none", EXPR, "- -a", "a 2\n", NULL, ADP_AGG_NONE, ANY, 0, 2, 1, 0,
+      0, NULL },
+    { "1e3, .5 and 2.5E-1", EXPR, "a * 1e3 + .5 + 2.5E-1", "a 2\n", NULL, ADP_AGG_NONE,
+      ANY, 0, 2000.75, 1, 0, 0, NULL },
+    { "1e+2", EXPR, "a+1e+2+a", "a 2\n", NULL, ADP_AGG_NONE, ANY, 0, 104, 1, 0, 0, NULL },
+
+    /* absence */
+    { "present", METRIC, "a", "a 0\n", NULL, ADP_AGG_NONE, FRACTION, 0, 0, 1, 0, 0,
+      NULL },
+    { "absent", METRIC, "a", "b 1\n", NULL, ADP_AGG_NONE, FRACTION,
+      ADP_WHY_NEVER_SUPPLIED, 0, 0, 0, 0, NULL },
+    { "a header without samples", METRIC, "a", "# TYPE a gauge\n", NULL, ADP_AGG_MAX,
+      FRACTION, ADP_WHY_NEVER_SUPPLIED, 0, 0, 0, 0, NULL },
+    { "half of an expression", EXPR, "a / b", "a" E0 " 1\na" E1 " 1\n", NULL, ADP_AGG_MAX,
+      ANY, ADP_WHY_NEVER_SUPPLIED, 0, 0, 0, 0, NULL },
+    { "a sum of nothing is not 0", EXPR, "sum(a) + 1", "b 1\n", NULL, ADP_AGG_NONE, ANY,
+      ADP_WHY_NEVER_SUPPLIED, 0, 0, 0, 0, NULL },
+    { "no series with that label", METRIC, "a{engine=\"7\"}", "a" E0 " 1\n", NULL,
+      ADP_AGG_MAX, ANY, ADP_WHY_NEVER_SUPPLIED, 0, 0, 0, 0, NULL },
+
+    /* insane values */
+    { "below the range", METRIC, "a", "a -0.3875\n", NULL, ADP_AGG_NONE, FRACTION,
+      ADP_WHY_OUT_OF_RANGE, 0, 0, 1, ADP_WHY_OUT_OF_RANGE, NULL },
+    { "above the range", METRIC, "a", "a 42\n", NULL, ADP_AGG_NONE, FRACTION,
+      ADP_WHY_OUT_OF_RANGE, 0, 0, 1, ADP_WHY_OUT_OF_RANGE, NULL },
+    { "the ends of the range are in it", METRIC, "a", "a" E0 " 0\na" E1 " 1\n", NULL,
+      ADP_AGG_SUM, FRACTION, 0, 1, 2, 0, 0, NULL },
+    { "NaN", METRIC, "a", "a NaN\n", NULL, ADP_AGG_NONE, ANY, ADP_WHY_NOT_FINITE, 0, 0, 1,
+      ADP_WHY_NOT_FINITE, NULL },
+    { "+Inf is not finite, whatever the range", METRIC, "a", "a +Inf\n", NULL,
+      ADP_AGG_NONE, COUNTS, ADP_WHY_NOT_FINITE, 0, 0, 1, ADP_WHY_NOT_FINITE, NULL },
+    { "-Inf", METRIC, "a", "a -Inf\n", NULL, ADP_AGG_NONE, ANY, ADP_WHY_NOT_FINITE, 0, 0,
+      1, ADP_WHY_NOT_FINITE, NULL },
+    { "NaN is not mended by arithmetic", EXPR, "a * 0 + 1", "a NaN\n", NULL, ADP_AGG_NONE,
+      ANY, ADP_WHY_NOT_FINITE, 0, 0, 1, ADP_WHY_NOT_FINITE, NULL },
+    { "an infinite divisor does not make 0", EXPR, "a / b", "a 1\nb +Inf\n", NULL,
+      ADP_AGG_NONE, ANY, ADP_WHY_NOT_FINITE, 0, 0, 1, ADP_WHY_NOT_FINITE, NULL },
+    { "overflow", EXPR, "a * a", "a 1e200\n", NULL, ADP_AGG_NONE, ANY, ADP_WHY_NOT_FINITE,
+      0, 0, 1, ADP_WHY_NOT_FINITE, NULL },
+    { "divided by zero", EXPR, "a / b", "a 5\nb 0\n", NULL, ADP_AGG_NONE, ANY,
+      ADP_WHY_DIVISOR_ZERO, 0, 0, 1, ADP_WHY_DIVISOR_ZERO, NULL },
+    { "zero by zero", EXPR, "a / b", "a 0\nb 0\n", NULL, ADP_AGG_NONE, ANY,
+      ADP_WHY_DIVISOR_ZERO, 0, 0, 1, ADP_WHY_DIVISOR_ZERO, NULL },
+    { "divided by minus zero", EXPR, "a / b", "a 5\nb -0\n", NULL, ADP_AGG_NONE, ANY,
+      ADP_WHY_DIVISOR_ZERO, 0, 0, 1, ADP_WHY_DIVISOR_ZERO, NULL },
+    { "one over a division by zero is not 0", EXPR, "1 / (a / b)", "a 5\nb 0\n", NULL,
+      ADP_AGG_NONE, ANY, ADP_WHY_DIVISOR_ZERO, 0, 0, 1, ADP_WHY_DIVISOR_ZERO, NULL },
+
+    /* several series: some insane, the rest used */
+    { "a sentinel of -1 is skipped", METRIC, "a", "a" E0 " -1\na" E1 " 0.25\n", NULL,
+      ADP_AGG_MAX, FRACTION, 0, 0.25, 1, 1, ADP_WHY_OUT_OF_RANGE, NULL },
+    { "a sentinel would be the min", METRIC, "a", "a" E0 " 0.5\na" E1 " -1\n", NULL,
+      ADP_AGG_MIN, FRACTION, 0, 0.5, 1, 1, ADP_WHY_OUT_OF_RANGE, NULL },
+    { "NaN first in a max", METRIC, "a", "a" E0 " NaN\na" E1 " 0.25\n", NULL, ADP_AGG_MAX,
+      FRACTION, 0, 0.25, 1, 1, ADP_WHY_NOT_FINITE, NULL },
+    { "the first reason is kept", METRIC, "a", "a" E0 " 7\na" E1 " NaN\na" E2 " 0.5\n",
+      NULL, ADP_AGG_MAX, FRACTION, 0, 0.5, 1, 2, ADP_WHY_OUT_OF_RANGE, NULL },
+    { "none is left", METRIC, "a", "a" E0 " NaN\na" E1 " 7\n", NULL, ADP_AGG_MAX,
+      FRACTION, ADP_WHY_NOT_FINITE, 0, 0, 2, ADP_WHY_NOT_FINITE, NULL },
+    { "blank sentinels of a card fall out before the mean", EXPR, "util / 100",
+      "util{gpu=\"0\"} 2147483632\nutil{gpu=\"1\"} 50\nutil{gpu=\"2\"} 100\n"
+      "util{gpu=\"3\"} 9223372036854775794\n",
+      NULL, ADP_AGG_MEAN, FRACTION, 0, 0.75, 2, 2, ADP_WHY_OUT_OF_RANGE, NULL },
+
+    /* aggregations over 2, 9, 4 */
+    { "max", METRIC, "a", "a" E0 " 2\na" E1 " 9\na" E2 " 4\n", NULL, ADP_AGG_MAX, ANY, 0,
+      9, 3, 0, 0, NULL },
+    { "min", METRIC, "a", "a" E0 " 2\na" E1 " 9\na" E2 " 4\n", NULL, ADP_AGG_MIN, ANY, 0,
+      2, 3, 0, 0, NULL },
+    { "sum", METRIC, "a", "a" E0 " 2\na" E1 " 9\na" E2 " 4\n", NULL, ADP_AGG_SUM, ANY, 0,
+      15, 3, 0, 0, NULL },
+    { "mean", METRIC, "a", "a" E0 " 2\na" E1 " 9\na" E2 " 4\n", NULL, ADP_AGG_MEAN, ANY,
+      0, 5, 3, 0, 0, NULL },
+    { "last", METRIC, "a", "a" E0 " 2\na" E1 " 9\na" E2 " 4\n", NULL, ADP_AGG_LAST, ANY,
+      0, 4, 1, 0, 0, NULL },
+    { "the last sane one", METRIC, "a", "a" E0 " 2\na" E1 " 9\na" E2 " NaN\n", NULL,
+      ADP_AGG_LAST, ANY, 0, 9, 1, 1, ADP_WHY_NOT_FINITE, NULL },
+    { "the aggregate is held against the range too", METRIC, "a",
+      "a" E0 " 0.75\na" E1 " 0.5\n", NULL, ADP_AGG_SUM, FRACTION, ADP_WHY_OUT_OF_RANGE, 0,
+      0, 2, ADP_WHY_OUT_OF_RANGE, NULL },
+    { "a sum that overflows", METRIC, "a", "a" E0 " 1e308\na" E1 " 1e308\n", NULL,
+      ADP_AGG_SUM, ANY, ADP_WHY_NOT_FINITE, 0, 0, 2, ADP_WHY_NOT_FINITE, NULL },
+
+    /* ambiguous */
+    { "two series and no aggregation", METRIC, "a", "a" E0 " 0.1\na" E1 " 0.2\n", NULL,
+      ADP_AGG_NONE, FRACTION, ADP_WHY_AMBIGUOUS, 0, 0, 0, 0, "engine" },
+    { "only, written out", METRIC, "a", "a" E0 " 0.1\na" E1 " 0.2\n", NULL, ADP_AGG_ONLY,
+      FRACTION, ADP_WHY_AMBIGUOUS, 0, 0, 0, 0, "engine" },
+    { "labels that do not differ are not named", METRIC, "a",
+      "a{engine=\"0\",host=\"h\",model_name=\"x\"} 1\n"
+      "a{engine=\"0\",host=\"h\",model_name=\"y\"} 1\n"
+      "a{engine=\"1\",host=\"h\",model_name=\"x\"} 1\n",
+      NULL, ADP_AGG_NONE, ANY, ADP_WHY_AMBIGUOUS, 0, 0, 0, 0, "model_name, engine" },
+    { "a label that one of them lacks differs", METRIC, "a", "a 1\na{priority=\"1\"} 1\n",
+      NULL, ADP_AGG_NONE, ANY, ADP_WHY_AMBIGUOUS, 0, 0, 0, 0, "priority" },
+    { "ambiguous even when one alone is sane", METRIC, "a", "a" E0 " -1\na" E1 " 0.2\n",
+      NULL, ADP_AGG_NONE, FRACTION, ADP_WHY_AMBIGUOUS, 0, 0, 0, 0, "engine" },
+    { "an expression is ambiguous in its result", EXPR, "a / b",
+      "a" E0 " 1\na" E1 " 1\nb" E0 " 2\nb" E1 " 2\n", NULL, ADP_AGG_NONE, ANY,
+      ADP_WHY_AMBIGUOUS, 0, 0, 0, 0, "engine" },
+    { "a function inside declares it", EXPR, "max(a)", "a" E0 " 1\na" E1 " 3\n", NULL,
+      ADP_AGG_NONE, ANY, 0, 3, 1, 0, 0, NULL },
+
+    /* pairing */
+    { "a ratio per engine before the max", EXPR, "used / total",
+      "used" E0 " 90\ntotal" E0 " 1000\nused" E1 " 50\ntotal" E1 " 100\n", NULL,
+      ADP_AGG_MAX, FRACTION, 0, 0.5, 2, 0, 0, NULL },
+    { "pairs are found in any order", EXPR, "used - total",
+      "used" E0 " 1\nused" E1 " 2\nused" E2 " 3\n"
+      "total" E2 " 30\ntotal" E0 " 10\ntotal" E1 " 20\n",
+      NULL, ADP_AGG_MIN, ANY, 0, -27, 3, 0, 0, NULL },
+    { "what has no partner is skipped, on both sides", EXPR, "used / total",
+      "used" E0 " 1\nused" E1 " 2\nused" E2 " 3\n"
+      "total" E1 " 4\ntotal" E2 " 4\ntotal" E3 " 4\n",
+      NULL, ADP_AGG_SUM, ANY, 0, 1.25, 2, 2, ADP_WHY_NO_PARTNER, NULL },
+    { "nothing has a partner", EXPR, "used / total",
+      "used" E0 " 1\nused" E1 " 2\ntotal" E2 " 4\ntotal" E3 " 4\n", NULL, ADP_AGG_SUM,
+      ANY, ADP_WHY_NO_PARTNER, 0, 0, 4, ADP_WHY_NO_PARTNER, NULL },
+    { "one engine divides by zero, the other is used", EXPR, "used / total",
+      "used" E0 " 1\nused" E1 " 2\ntotal" E0 " 0\ntotal" E1 " 4\n", NULL, ADP_AGG_MAX,
+      ANY, 0, 0.5, 1, 1, ADP_WHY_DIVISOR_ZERO, NULL },
+    { "a number pairs with every one", EXPR, "100 - a", "a" E0 " 1\na" E1 " 2\n", NULL,
+      ADP_AGG_SUM, ANY, 0, 197, 2, 0, 0, NULL },
+    { "a function's value pairs with every one", EXPR, "a / sum(a)",
+      "a" E0 " 1\na" E1 " 3\n", NULL, ADP_AGG_MAX, ANY, 0, 0.75, 2, 0, 0, NULL },
+    { "a lone series without labels pairs with every one", EXPR, "limit - a",
+      "limit 10\na" E0 " 1\na" E1 " 2\n", NULL, ADP_AGG_SUM, ANY, 0, 17, 2, 0, 0, NULL },
+    { "a lone series pairs with those that share its labels", EXPR, "a / limit",
+      "limit{model=\"x\"} 10\n"
+      "a{engine=\"0\",model=\"x\"} 1\na{engine=\"1\",model=\"x\"} 2\n"
+      "a{engine=\"0\",model=\"y\"} 5\n",
+      NULL, ADP_AGG_SUM, ANY, 0, 0.3, 2, 1, ADP_WHY_NO_PARTNER, NULL },
+    { "one engine's total does not divide another's use", EXPR, "used / total",
+      "used" E0 " 1\nused" E1 " 2\ntotal" E0 " 4\n", NULL, ADP_AGG_MAX, ANY, 0, 0.25, 1,
+      1, ADP_WHY_NO_PARTNER, NULL },
+    { "two lone series with different labels", EXPR, "avg * pods",
+      "avg{pool=\"p\"} 2\npods{name=\"p\"} 3\n", NULL, ADP_AGG_NONE, ANY, 0, 6, 1, 0, 0,
+      NULL },
+    { "two lone series of different engines", EXPR, "a / b", "a" E0 " 1\nb" E1 " 2\n",
+      NULL, ADP_AGG_NONE, ANY, ADP_WHY_NO_PARTNER, 0, 0, 2, ADP_WHY_NO_PARTNER, NULL },
+    { "a lone series keeps its labels in further arithmetic", EXPR, "(a + limit) / b",
+      "a" E0 " 1\nlimit 1\nb" E0 " 4\nb" E1 " 8\n", NULL, ADP_AGG_NONE, ANY, 0, 0.5, 1, 1,
+      ADP_WHY_NO_PARTNER, NULL },
+    { "labels fixed with = take no part in pairing", EXPR,
+      "b{kind=\"used\"} / b{kind=\"max\"}", BLOCKS, NULL, ADP_AGG_MAX, FRACTION, 0, 0.75,
+      2, 0, 0, NULL },
+    { "and need not be on the other side", EXPR, "b{kind=\"used\"} / total",
+      BLOCKS "total{model=\"y\"} 2\ntotal{model=\"x\"} 12\n", NULL, ADP_AGG_MAX, FRACTION,
+      0, 0.5, 2, 0, 0, NULL },
+    { "but are compared where only one side fixes them", EXPR, "b{kind=\"used\"} - b",
+      BLOCKS, NULL, ADP_AGG_SUM, ANY, 0, 0, 2, 2, ADP_WHY_NO_PARTNER, NULL },
+    { "labels compared otherwise stay labels", EXPR,
+      "b{kind!=\"max\"} / b{kind=~\"max\"}", BLOCKS, NULL, ADP_AGG_MAX, ANY,
+      ADP_WHY_NO_PARTNER, 0, 0, 4, ADP_WHY_NO_PARTNER, NULL },
+
+    /* functions */
+    { "mean inside", EXPR, "mean(a) * 2", "a" E0 " 1\na" E1 " 3\n", NULL, ADP_AGG_NONE,
+      ANY, 0, 4, 1, 0, 0, NULL },
+    { "min inside", EXPR, "min(a + 1)", "a" E0 " 1\na" E1 " 3\n", NULL, ADP_AGG_NONE, ANY,
+      0, 2, 1, 0, 0, NULL },
+    { "a function skips NaN and counts it", EXPR, "sum(a)", "a" E0 " NaN\na" E1 " 3\n",
+      NULL, ADP_AGG_NONE, ANY, 0, 3, 1, 1, ADP_WHY_NOT_FINITE, NULL },
+    { "a function with nothing sane passes the reason on", EXPR, "1 + sum(a)",
+      "a" E0 " NaN\na" E1 " NaN\n", NULL, ADP_AGG_NONE, ANY, ADP_WHY_NOT_FINITE, 0, 0, 2,
+      ADP_WHY_NOT_FINITE, NULL },
+
+    /* matchers */
+    { "equal", METRIC, "a{engine=\"1\"}", "a" E0 " 1\na" E1 " 2\n", NULL, ADP_AGG_NONE,
+      ANY, 0, 2, 1, 0, 0, NULL },
+    { "unequal", METRIC, "a{engine!=\"1\"}", "a" E0 " 1\na" E1 " 2\n", NULL, ADP_AGG_NONE,
+      ANY, 0, 1, 1, 0, 0, NULL },
+    { "like, the whole value", METRIC, "a{m=~\"ll.ma|x\"}",
+      "a{m=\"llama\"} 1\na{m=\"my-llama\"} 2\na{m=\"x\"} 4\n", NULL, ADP_AGG_SUM, ANY, 0,
+      5, 2, 0, 0, NULL },
+    { "unlike", METRIC, "a{m!~\"ll.ma|x\"}",
+      "a{m=\"llama\"} 1\na{m=\"my-llama\"} 2\na{m=\"x\"} 4\n", NULL, ADP_AGG_SUM, ANY, 0,
+      2, 1, 0, 0, NULL },
+    { "a backslash of a pattern needs no doubling", METRIC, "a{m=~\"1\\.5\"}",
+      "a{m=\"1.5\"} 1\na{m=\"1x5\"} 2\n", NULL, ADP_AGG_SUM, ANY, 0, 1, 1, 0, 0, NULL },
+    { "a missing label is empty", METRIC, "a{priority=\"\"}",
+      "a 1\na{priority=\"1\"} 2\na{priority=\"\",x=\"y\"} 4\n", NULL, ADP_AGG_SUM, ANY, 0,
+      5, 2, 0, 0, NULL },
+    { "a missing label is not equal to something", METRIC, "a{priority!=\"1\"}",
+      "a 1\na{priority=\"1\"} 2\n", NULL, ADP_AGG_SUM, ANY, 0, 1, 1, 0, 0, NULL },
+    { "all matchers must hold", METRIC, "a{x=\"1\",y=\"2\"}",
+      "a{x=\"1\",y=\"2\"} 1\na{x=\"1\",y=\"3\"} 2\na{x=\"0\",y=\"2\"} 4\n", NULL,
+      ADP_AGG_SUM, ANY, 0, 1, 1, 0, 0, NULL },
+    { "quoted label names", METRIC, "a{\"x.y\"=\"1\"}",
+      "a{\"x.y\"=\"1\"} 1\na{\"x.y\"=\"2\"} 2\n", NULL, ADP_AGG_SUM, ANY, 0, 1, 1, 0, 0,
+      NULL },
+
+    /* counters, 10 s apart */
+    { "delta", EXPR, "delta(c)", "c 70\n", "c 50\n", ADP_AGG_NONE, ANY, 0, 20, 1, 0, 0,
+      NULL },
+    { "rate", EXPR, "rate(c)", "c 70\n", "c 50\n", ADP_AGG_NONE, ANY, 0, 2, 1, 0, 0,
+      NULL },
+    { "a counter that stood still grew by 0", EXPR, "delta(c)", "c 50\n", "c 50\n",
+      ADP_AGG_NONE, ANY, 0, 0, 1, 0, 0, NULL },
+    { "the first snapshot of all", EXPR, "delta(c)", "c 70\n", NULL, ADP_AGG_NONE, ANY,
+      ADP_WHY_FIRST_SAMPLE, 0, 0, 1, ADP_WHY_FIRST_SAMPLE, NULL },
+    { "the first sample of a counter", EXPR, "rate(c)", "c 70\n", "d 1\n", ADP_AGG_NONE,
+      ANY, ADP_WHY_FIRST_SAMPLE, 0, 0, 1, ADP_WHY_FIRST_SAMPLE, NULL },
+    { "a counter that is gone", EXPR, "delta(c)", "d 70\n", "c 1\n", ADP_AGG_NONE, ANY,
+      ADP_WHY_NEVER_SUPPLIED, 0, 0, 0, 0, NULL },
+    { "a reset", EXPR, "delta(c)", "c 3\n", "c 50\n", ADP_AGG_NONE, ANY,
+      ADP_WHY_COUNTER_RESET, 0, 0, 1, ADP_WHY_COUNTER_RESET, NULL },
+    { "NaN in the snapshot before", EXPR, "delta(c)", "c 3\n", "c NaN\n", ADP_AGG_NONE,
+      ANY, ADP_WHY_NOT_FINITE, 0, 0, 1, ADP_WHY_NOT_FINITE, NULL },
+    { "counters grow per series", EXPR, "delta(c)", "c" E1 " 7\nc" E0 " 12\n",
+      "c" E0 " 10\nc" E1 " 4\n", ADP_AGG_SUM, ANY, 0, 5, 2, 0, 0, NULL },
+    { "one engine restarted, the others count", EXPR, "sum(delta(c))",
+      "c" E0 " 3\nc" E1 " 7\nc" E2 " 1\n", "c" E0 " 10\nc" E1 " 4\n", ADP_AGG_NONE, ANY,
+      0, 3, 1, 2, ADP_WHY_COUNTER_RESET, NULL },
+    { "a ratio of summed deltas", EXPR, "sum(delta(hits)) / sum(delta(queries))",
+      "hits" E0 " 160\nqueries" E0 " 300\nhits" E1 " 10\nqueries" E1 " 400\n",
+      "hits" E0 " 100\nqueries" E0 " 200\nhits" E1 " 10\nqueries" E1 " 300\n",
+      ADP_AGG_ONLY, FRACTION, 0, 0.3, 1, 0, 0, NULL },
+    { "no queries since the snapshot before", EXPR,
+      "sum(delta(hits)) / sum(delta(queries))", "hits 5\nqueries 9\n",
+      "hits 5\nqueries 9\n", ADP_AGG_ONLY, FRACTION, ADP_WHY_DIVISOR_ZERO, 0, 0, 1,
+      ADP_WHY_DIVISOR_ZERO, NULL },
+    /* Engine 0 restarted: its hits went 10 -> 0 -> 40, which looks like 30 more; its
+     * queries 900 -> 0 -> 50 show it. Engine 1 alone counts: 20 of 100. */
+    { "a restart seen in one counter holds for the others", EXPR,
+      "sum(delta(hits)) / sum(delta(queries))",
+      "hits" E0 " 40\nqueries" E0 " 50\nhits" E1 " 50\nqueries" E1 " 300\n",
+      "hits" E0 " 10\nqueries" E0 " 900\nhits" E1 " 30\nqueries" E1 " 200\n",
+      ADP_AGG_ONLY, FRACTION, 0, 0.2, 1, 2, ADP_WHY_COUNTER_RESET, NULL },
+    { "labels select counters", EXPR,
+      "delta(t{mode=\"hit\"}) / (delta(t{mode=\"hit\"}) + delta(t{mode=\"miss\"}))",
+      "t{mode=\"hit\"} 40\nt{mode=\"miss\"} 20\n",
+      "t{mode=\"hit\"} 10\nt{mode=\"miss\"} 10\n", ADP_AGG_NONE, FRACTION, 0, 0.75, 1, 0,
+      0, NULL },
+};
+
+static void check_row(const struct row *row, struct adp_scratch *scratch)
+{
+    struct adp_expr *expr = compiled(row->form, row->text);
+    struct adp_metrics *now = page_of(row->page);
+    struct adp_metrics *before = row->before ? page_of(row->before) : NULL;
+    struct adp_moment moment = { .now = now, .before = before, .elapsed_s = 10 };
+    struct adp_value v;
+
+    enum adp_why why =
+        adp_expr_evaluate(expr, &moment, row->aggregate, row->lo, row->hi, scratch, &v);
+    ck_assert_msg(why == row->why, "%s: why %s, not %s", row->name, adp_why_word(why),
+                  adp_why_word(row->why));
+    if (why == ADP_WHY_PRESENT)
+        ck_assert_msg(fabs(v.value - row->value) <= 1e-15 * fabs(row->value),
+                      "%s: %.17g, not %.17g", row->name, v.value, row->value);
+    ck_assert_msg(v.taken == row->taken, "%s: %u taken", row->name, v.taken);
+    ck_assert_msg(v.skipped == row->skipped, "%s: %u skipped", row->name, v.skipped);
+    ck_assert_msg(v.skipped_why == row->skipped_why, "%s: skipped as %s", row->name,
+                  adp_why_word(v.skipped_why));
+    ck_assert_msg(!strcmp(v.differ, row->differ ? row->differ : ""), "%s: differ in %s",
+                  row->name, v.differ);
+    ck_assert(!v.has_time);
+
+    adp_metrics_destroy(before);
+    adp_metrics_destroy(now);
+    adp_expr_destroy(expr);
+}
+
+START_TEST(a_source_yields_a_sane_value_or_a_reason)
+{
+    struct adp_scratch *scratch = NULL;
+    ck_assert_int_eq(adp_scratch_create(&scratch, 16), 0);
+    check_row(&rows[_i], scratch);
+    check_row(&rows[_i], scratch); /* a used scratch makes no difference */
+    adp_scratch_destroy(scratch);
+}
+END_TEST
+
+/* What a source reads from a page, with renames if there are any. */
+static enum adp_why read_page(const char *text, const char *page,
+                              enum adp_aggregate aggregate, uint32_t series,
+                              const struct adp_rename *renames, uint32_t n_renames,
+                              struct adp_value *ret)
+{
+    struct adp_expr *expr = compiled(EXPR, text);
+    struct adp_metrics *now = page_of(page);
+    struct adp_scratch *scratch = NULL;
+    ck_assert_int_eq(adp_scratch_create(&scratch, series), 0);
+    struct adp_moment moment = { .now = now, .renames = renames, .n_renames = n_renames };
+    enum adp_why why = adp_expr_evaluate(expr, &moment, aggregate, ANY, scratch, ret);
+    adp_scratch_destroy(scratch);
+    adp_metrics_destroy(now);
+    adp_expr_destroy(expr);
+    return why;
+}
+
+static const struct {
+    const char *name, *page;
+    enum adp_why why;
+    double value;
+} renamed[] = {
+    { "the source's own name comes first", "a 1\nb 2\nc 3\n", 0, 1 },
+    { "then the first other name that is there", "b 2\nc 3\n", 0, 2 },
+    { "then the next", "c 3\n", 0, 3 },
+    { "a name of another metric does not count", "d 4\n", ADP_WHY_NEVER_SUPPLIED, 0 },
+    { "an insane value under the own name stays insane", "a NaN\nb 2\n",
+      ADP_WHY_NOT_FINITE, 0 },
+};
+
+START_TEST(another_name_is_tried_second)
+{
+    static const struct adp_rename renames[] = { { "x", "d" },
+                                                 { "a", "b" },
+                                                 { "a", "c" } };
+    struct adp_value v;
+    enum adp_why why = read_page("a", renamed[_i].page, ADP_AGG_NONE, 8, renames, 3, &v);
+    ck_assert_int_eq(why, renamed[_i].why);
+    if (!why)
+        ck_assert_double_eq(v.value, renamed[_i].value);
+}
+END_TEST
+
+START_TEST(a_counter_under_another_name_grows_too)
+{
+    static const struct adp_rename renames[] = { { "a", "b" } };
+    struct adp_expr *expr = compiled(EXPR, "delta(a)");
+    struct adp_metrics *now = page_of("b 5\n"), *before = page_of("b 3\n");
+    struct adp_scratch *scratch = NULL;
+    ck_assert_int_eq(adp_scratch_create(&scratch, 8), 0);
+    struct adp_moment moment = {
+        .now = now, .before = before, .elapsed_s = 1, .renames = renames, .n_renames = 1
+    };
+    struct adp_value v;
+    ck_assert_int_eq(adp_expr_evaluate(expr, &moment, ADP_AGG_NONE, ANY, scratch, &v), 0);
+    ck_assert_double_eq(v.value, 2);
+    adp_scratch_destroy(scratch);
+    adp_metrics_destroy(before);
+    adp_metrics_destroy(now);
+    adp_expr_destroy(expr);
+}
+END_TEST
+
+/* Timestamps on a page are milliseconds. */
+static const struct {
+    const char *text, *page;
+    enum adp_aggregate aggregate;
+    bool has_time;
+    double time_s;
+} timed[] = {
+    { "a", "a 1 1500\n", ADP_AGG_NONE, true, 1.5 },
+    { "a", "a 1\n", ADP_AGG_NONE, false, 0 },
+    { "a", "a" E0 " 1 3000\na" E1 " 1 2000\na" E2 " 1\n", ADP_AGG_SUM, true, 2 },
+    { "a", "a" E0 " NaN 1000\na" E1 " 1 2000\n", ADP_AGG_SUM, true, 2 },
+    { "a", "a" E0 " 1 1000\na" E1 " 1 2000\n", ADP_AGG_LAST, true, 2 },
+    { "a", "a" E0 " 1 1000\na" E1 " 1\n", ADP_AGG_LAST, false, 0 },
+    { "a / b", "a 1 3000\nb 2 2000\n", ADP_AGG_NONE, true, 2 },
+    { "a / b", "a 1\nb 2 2000\n", ADP_AGG_NONE, true, 2 },
+    { "2 * sum(a)", "a" E0 " 1 3000\na" E1 " 1 2000\n", ADP_AGG_NONE, true, 2 },
+};
+
+START_TEST(a_value_is_as_old_as_the_oldest_timestamp_in_it)
+{
+    struct adp_value v;
+    ck_assert_int_eq(
+        read_page(timed[_i].text, timed[_i].page, timed[_i].aggregate, 8, NULL, 0, &v),
+        0);
+    ck_assert_int_eq(v.has_time, timed[_i].has_time);
+    if (v.has_time)
+        ck_assert_double_eq(v.time_s, timed[_i].time_s);
+}
+END_TEST
+
+#define THREE(name) name E0 " 1\n" name E1 " 1\n" name E2 " 1\n"
+
+static const struct {
+    const char *text, *page;
+    uint32_t series;
+    enum adp_why why;
+} crowded[] = {
+    { "a", THREE("a"), 3, ADP_WHY_PRESENT },
+    { "a", THREE("a"), 2, ADP_WHY_TOO_MANY },
+    { "sum(a)", THREE("a"), 2, ADP_WHY_TOO_MANY },
+    { "a{engine=\"1\"}", THREE("a"), 1, ADP_WHY_PRESENT },
+    /* four full operands wait at one time, a fifth does not fit */
+    { "a+(a+(a+a))", THREE("a"), 3, ADP_WHY_PRESENT },
+    { "a+(a+(a+(a+a)))", THREE("a"), 3, ADP_WHY_TOO_MANY },
+    { "a+a+a+a+a+a+a+a", THREE("a"), 3, ADP_WHY_PRESENT },
+    { "sum(a)+(sum(a)+(sum(a)+(sum(a)+sum(a))))", THREE("a"), 3, ADP_WHY_PRESENT },
+};
+
+START_TEST(more_series_than_the_scratch_holds_are_refused_not_cut)
+{
+    struct adp_value v;
+    enum adp_why why = read_page(crowded[_i].text, crowded[_i].page, ADP_AGG_SUM,
+                                 crowded[_i].series, NULL, 0, &v);
+    ck_assert_str_eq(adp_why_word(why), adp_why_word(crowded[_i].why));
+}
+END_TEST
+
+/* A page with two series of `a` that differ in all of the labels. */
+static void differing_page(char *to, size_t size, const char *const *labels, int n)
+{
+    size_t len = 0;
+    for (int value = 1; value <= 2; value++) {
+        len += (size_t)snprintf(to + len, size - len, "a{");
+        for (int i = 0; i < n; i++)
+            len += (size_t)snprintf(to + len, size - len, "%s=\"%d\",", labels[i], value);
+        len += (size_t)snprintf(to + len, size - len, "} 1\n");
+    }
+}
+
+/* Of the 96 bytes, 6 are kept for ", ..." and NUL. Six names of 13 bytes and their
+ * commas take 88 of the 90; a seventh would take 103. */
+START_TEST(names_of_labels_that_do_not_fit_are_told_by_dots)
+{
+    static const char *const labels[] = { "label_number0", "label_number1",
+                                          "label_number2", "label_number3",
+                                          "label_number4", "label_number5",
+                                          "label_number6", "label_number7" };
+    char page[1024];
+    struct adp_value v;
+    differing_page(page, sizeof page, labels, COUNT(labels));
+    ck_assert_int_eq(read_page("a", page, ADP_AGG_NONE, 8, NULL, 0, &v),
+                     ADP_WHY_AMBIGUOUS);
+    ck_assert_str_eq(v.differ, "label_number0, label_number1, label_number2, "
+                               "label_number3, label_number4, label_number5, ...");
+}
+END_TEST
+
+START_TEST(a_name_of_a_label_that_does_not_fit_leaves_only_dots)
+{
+    static const char *const labels[] = {
+        "a23456789b123456789c123456789d123456789e123456789"
+        "f123456789g123456789h123456789i123456789j123456789"
+    };
+    char page[1024];
+    struct adp_value v;
+    differing_page(page, sizeof page, labels, COUNT(labels));
+    ck_assert_int_eq(read_page("a", page, ADP_AGG_NONE, 8, NULL, 0, &v),
+                     ADP_WHY_AMBIGUOUS);
+    ck_assert_str_eq(v.differ, "...");
+}
+END_TEST
+
+/* Every a{e="i"} has its b; in the other order, so that each search is the longest. And
+ * no c has one. 4,000 by 4,000 comparisons of labels would be felt. */
+START_TEST(a_crowd_of_series_is_paired_one_by_one)
+{
+    enum { CROWD = 4000 };
+    struct adp_metrics *now = NULL;
+    struct adp_scratch *scratch = NULL;
+    struct adp_value v;
+    ck_assert_int_eq(adp_metrics_create(&now), 0);
+    ck_assert_int_eq(adp_scratch_create(&scratch, CROWD), 0);
+    for (int i = 0; i < 3 * CROWD; i++) {
+        char value[16];
+        int number = i < CROWD ? i : i < 2 * CROWD ? 2 * CROWD - 1 - i : i;
+        struct adp_label label = { { "e", 1 }, { value, 0 } };
+        label.value.n = (size_t)snprintf(value, sizeof value, "%d", number);
+        struct adp_str name = { &"abc"[i / CROWD], 1 };
+        ck_assert_int_eq(adp_metrics_add(now, name, &label, 1, number, false, 0, NULL),
+                         0);
+    }
+    struct adp_moment moment = { .now = now };
+    struct adp_expr *paired = compiled(EXPR, "a - b"),
+                    *strangers = compiled(EXPR, "a - c");
+    ck_assert_int_eq(adp_expr_evaluate(paired, &moment, ADP_AGG_MAX, 0, 0, scratch, &v),
+                     0);
+    ck_assert_uint_eq(v.taken, CROWD);
+    ck_assert_int_eq(adp_expr_evaluate(strangers, &moment, ADP_AGG_MAX, ANY, scratch, &v),
+                     ADP_WHY_NO_PARTNER);
+    ck_assert_uint_eq(v.skipped, 2 * CROWD);
+    adp_expr_destroy(strangers);
+    adp_expr_destroy(paired);
+    adp_scratch_destroy(scratch);
+    adp_metrics_destroy(now);
+}
+END_TEST
+
+START_TEST(no_metrics_at_all_is_no_snapshot)
+{
+    struct adp_expr *expr = compiled(METRIC, "a");
+    struct adp_scratch *scratch = NULL;
+    struct adp_moment moment = { .now = NULL };
+    struct adp_value v;
+    ck_assert_int_eq(adp_scratch_create(&scratch, 8), 0);
+    ck_assert_int_eq(adp_expr_evaluate(expr, &moment, ADP_AGG_MAX, ANY, scratch, &v),
+                     ADP_WHY_NO_SNAPSHOT);
+    adp_scratch_destroy(scratch);
+    adp_expr_destroy(expr);
+}
+END_TEST
+
+START_TEST(evaluating_allocates_nothing)
+{
+    struct adp_expr *expr = compiled(
+        EXPR, "sum(delta(a{engine=~\"0|1\"})) / (max(b) + b{engine!=\"x\"}) - -c");
+    struct adp_metrics *now = page_of(THREE("a") THREE("b") "c 1\n");
+    struct adp_metrics *before = page_of(THREE("a"));
+    struct adp_scratch *scratch = NULL;
+    ck_assert_int_eq(adp_scratch_create(&scratch, 8), 0);
+    struct adp_moment moment = { .now = now, .before = before, .elapsed_s = 1 };
+    struct adp_value v;
+    fail_allocation(0);
+    enum adp_why summed = adp_expr_evaluate(expr, &moment, ADP_AGG_SUM, ANY, scratch, &v);
+    enum adp_why ambiguous =
+        adp_expr_evaluate(expr, &moment, ADP_AGG_NONE, ANY, scratch, &v);
+    uint64_t made = allocations;
+    ck_assert_int_eq(summed, ADP_WHY_PRESENT);
+    ck_assert_int_eq(ambiguous, ADP_WHY_AMBIGUOUS);
+    ck_assert_uint_eq(made, 0);
+    adp_scratch_destroy(scratch);
+    adp_metrics_destroy(before);
+    adp_metrics_destroy(now);
+    adp_expr_destroy(expr);
+}
+END_TEST
+
+static TCase *written(void)
+{
+    TCase *t = tcase_create("written");
+    tcase_add_loop_test(t, a_mistake_is_told_with_its_column_and_what_was_expected, 0,
+                        COUNT(refusals));
+    tcase_add_test(t, a_long_word_is_cut_in_the_message);
+    tcase_add_loop_test(t, depth_and_size_are_bounded, 0, COUNT(bounds));
+    tcase_add_test(t, every_failed_allocation_is_reported_and_leaks_nothing);
+    tcase_add_test(t, scratch_reports_a_failed_allocation);
+    tcase_add_test(t, a_source_names_each_metric_once_and_keeps_its_text);
+    tcase_add_test(t, each_reason_has_its_own_word);
+    tcase_add_test(t, an_aggregation_is_read_back_from_its_word);
+    return t;
+}
+
+static TCase *evaluated(void)
+{
+    TCase *t = tcase_create("evaluated");
+    tcase_add_loop_test(t, a_source_yields_a_sane_value_or_a_reason, 0, COUNT(rows));
+    tcase_add_loop_test(t, another_name_is_tried_second, 0, COUNT(renamed));
+    tcase_add_test(t, a_counter_under_another_name_grows_too);
+    tcase_add_loop_test(t, a_value_is_as_old_as_the_oldest_timestamp_in_it, 0,
+                        COUNT(timed));
+    tcase_add_loop_test(t, more_series_than_the_scratch_holds_are_refused_not_cut, 0,
+                        COUNT(crowded));
+    tcase_add_test(t, names_of_labels_that_do_not_fit_are_told_by_dots);
+    tcase_add_test(t, a_name_of_a_label_that_does_not_fit_leaves_only_dots);
+    tcase_add_test(t, a_crowd_of_series_is_paired_one_by_one);
+    tcase_add_test(t, no_metrics_at_all_is_no_snapshot);
+    tcase_add_test(t, evaluating_allocates_nothing);
+    return t;
+}
+
+int main(void)
+{
+    Suite *s = suite_create("expr");
+    suite_add_tcase(s, written());
+    suite_add_tcase(s, evaluated());
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_ENV);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

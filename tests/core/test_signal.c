@@ -1,0 +1,839 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/signal.h"
+
+#include "core/promtext.h"
+#include "tests/core/failing.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define COUNT(table) ((int)(sizeof(table) / sizeof(table)[0]))
+#define SECOND       1000000000ull
+
+/* The clocks of every reading here. */
+static const uint64_t now_ns = 100 * SECOND;
+static const double wall_s = 1000;
+
+static struct adp_signals *set;
+static struct adp_scratch *scratch;
+static struct adp_reading readings[ADP_MAX_KNOWN];
+
+static void setup(void)
+{
+    ck_assert_int_eq(adp_signals_create(&set, NULL), 0);
+    ck_assert_int_eq(adp_scratch_create(&scratch, 32), 0);
+}
+
+static void teardown(void)
+{
+    adp_signals_destroy(set);
+    adp_scratch_destroy(scratch);
+}
+
+static uint32_t number_of(const char *name)
+{
+    int i = adp_signals_find(set, name);
+    ck_assert_msg(i >= 0, "no signal %s", name);
+    return (uint32_t)i;
+}
+
+/* As in a file: `expr` texts begin with '='. */
+static void add_source(const char *signal, const char *text, enum adp_aggregate aggregate)
+{
+    struct adp_expr *source = NULL;
+    int rc = *text == '=' ? adp_expr_compile(&source, text + 1, "c.yaml", 1, 1, NULL)
+                          : adp_expr_compile_metric(&source, text, "c.yaml", 1, 1, NULL);
+    ck_assert_int_eq(rc, 0);
+    ck_assert_int_eq(
+        adp_signals_source_take(set, number_of(signal), source, aggregate, NULL), 0);
+}
+
+static struct adp_metrics *page_of(const char *text)
+{
+    struct adp_metrics *metrics = NULL;
+    ck_assert_int_eq(adp_metrics_create(&metrics), 0);
+    ck_assert_int_eq(adp_promtext_read(metrics, text, strlen(text), NULL, NULL), 0);
+    return metrics;
+}
+
+/* Reads all signals from a page, and one before it unless that is NULL. */
+static void read_pages(const char *page, const char *before)
+{
+    struct adp_metrics *now = page_of(page), *old = before ? page_of(before) : NULL;
+    struct adp_moment moment = { .now = now, .before = old, .elapsed_s = 10 };
+    adp_signals_read(set, &moment, now_ns, wall_s, scratch, readings);
+    adp_metrics_destroy(old);
+    adp_metrics_destroy(now);
+}
+
+static const struct adp_reading *read_signal(const char *signal, const char *page)
+{
+    read_pages(page, NULL);
+    return &readings[number_of(signal)];
+}
+
+/* ---- the shipped dictionary ---- */
+
+static const struct {
+    const char *name, *unit;
+    double lo, hi;
+    uint64_t max_age_ns;
+    const char *sources[3];
+    enum adp_aggregate aggregate;
+} shipped[] = {
+    { "kv_pressure",
+      "ratio",
+      0,
+      1,
+      5 * SECOND,
+      { "vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc" },
+      ADP_AGG_MAX },
+    { "queue_depth",
+      "requests",
+      0,
+      INFINITY,
+      5 * SECOND,
+      { "vllm:num_requests_waiting" },
+      ADP_AGG_SUM },
+    { "running",
+      "requests",
+      0,
+      INFINITY,
+      5 * SECOND,
+      { "vllm:num_requests_running" },
+      ADP_AGG_SUM },
+    { "gpu_util",
+      "ratio",
+      0,
+      1,
+      30 * SECOND,
+      { "DCGM_FI_DEV_GPU_UTIL / 100" },
+      ADP_AGG_MEAN },
+    { "prefix_hit_rate",
+      "ratio",
+      0,
+      1,
+      30 * SECOND,
+      { "sum(delta(vllm:prefix_cache_hits_total)) / "
+        "sum(delta(vllm:prefix_cache_queries_total))" },
+      ADP_AGG_ONLY },
+};
+
+START_TEST(the_shipped_signals_are_the_seeds_five)
+{
+    ck_assert_uint_eq(adp_signals_count(set), COUNT(shipped));
+    uint32_t i = (uint32_t)_i;
+    double lo, hi;
+    adp_signals_range(set, i, &lo, &hi);
+    ck_assert_str_eq(adp_signals_name(set, i), shipped[_i].name);
+    ck_assert_str_eq(adp_signals_unit(set, i), shipped[_i].unit);
+    ck_assert(lo == shipped[_i].lo && hi == shipped[_i].hi);
+    ck_assert_uint_eq(adp_signals_age_limit(set, i), shipped[_i].max_age_ns);
+    ck_assert_ptr_nonnull(adp_signals_about(set, i));
+    uint32_t n = 0;
+    for (; n < 3 && shipped[_i].sources[n]; n++) {
+        enum adp_aggregate aggregate;
+        const struct adp_expr *source = adp_signals_source(set, i, n, &aggregate);
+        ck_assert_str_eq(adp_expr_text(source), shipped[_i].sources[n]);
+        ck_assert_int_eq(aggregate, shipped[_i].aggregate);
+    }
+    ck_assert_uint_eq(adp_signals_sources(set, i), n);
+}
+END_TEST
+
+/* Two engines and two cards, the newest names; counters 10 s before. */
+static const char loaded[] = "vllm:kv_cache_usage_perc{engine=\"0\"} 0.25\n"
+                             "vllm:kv_cache_usage_perc{engine=\"1\"} 0.875\n"
+                             "vllm:num_requests_waiting{engine=\"0\"} 3\n"
+                             "vllm:num_requests_waiting{engine=\"1\"} 4\n"
+                             "vllm:num_requests_waiting_by_reason{engine=\"0\"} 100\n"
+                             "vllm:num_requests_running{engine=\"0\"} 48\n"
+                             "vllm:num_requests_running{engine=\"1\"} 16\n"
+                             "vllm:prefix_cache_hits_total{engine=\"0\"} 150\n"
+                             "vllm:prefix_cache_queries_total{engine=\"0\"} 300\n"
+                             "vllm:prefix_cache_hits_total{engine=\"1\"} 20\n"
+                             "vllm:prefix_cache_queries_total{engine=\"1\"} 500\n"
+                             "DCGM_FI_DEV_GPU_UTIL{gpu=\"0\"} 50\n"
+                             "DCGM_FI_DEV_GPU_UTIL{gpu=\"1\"} 100\n";
+static const char loaded_before[] = "vllm:prefix_cache_hits_total{engine=\"0\"} 100\n"
+                                    "vllm:prefix_cache_queries_total{engine=\"0\"} 200\n"
+                                    "vllm:prefix_cache_hits_total{engine=\"1\"} 0\n"
+                                    "vllm:prefix_cache_queries_total{engine=\"1\"} 400\n";
+
+static const struct {
+    const char *name;
+    double value;
+    uint32_t taken;
+} on_loaded[] = {
+    { "kv_pressure", 0.875, 2 }, { "queue_depth", 7, 2 },        { "running", 64, 2 },
+    { "gpu_util", 0.75, 2 },     { "prefix_hit_rate", 0.35, 1 }, /* (50 + 20) / (100 +
+                                                                    100) */
+};
+
+START_TEST(the_shipped_sources_read_a_page_of_two_engines)
+{
+    read_pages(loaded, loaded_before);
+    const struct adp_reading *r = &readings[number_of(on_loaded[_i].name)];
+    ck_assert_str_eq(adp_why_word(r->why), "present");
+    ck_assert_double_eq_tol(r->value, on_loaded[_i].value, 1e-15);
+    ck_assert_int_eq(r->source, 0);
+    ck_assert_uint_eq(r->taken, on_loaded[_i].taken);
+    ck_assert_uint_eq(r->skipped, 0);
+}
+END_TEST
+
+/* What engines were seen to print. */
+static const struct {
+    const char *name, *signal, *page;
+    enum adp_why why;
+    int32_t source;
+    double value;
+    uint32_t skipped;
+} real[] = {
+    { "both names during vLLM's change of names: one source, the new", "kv_pressure",
+      "vllm:gpu_cache_usage_perc 0.5\nvllm:kv_cache_usage_perc 0.25\n", 0, 0, 0.25, 0 },
+    { "an old vLLM", "kv_pressure", "vllm:gpu_cache_usage_perc 0.5\n", 0, 1, 0.5, 0 },
+    { "one worker of many writes, the others are 0", "kv_pressure",
+      "vllm:kv_cache_usage_perc{engine=\"0\",pid=\"277\"} 0\n"
+      "vllm:kv_cache_usage_perc{engine=\"0\",pid=\"273\"} 0.653\n"
+      "vllm:kv_cache_usage_perc{engine=\"0\",pid=\"271\"} 0\n",
+      0, 0, 0.653, 0 },
+    { "a negative use", "kv_pressure", "vllm:kv_cache_usage_perc{engine=\"3\"} -0.3875\n",
+      ADP_WHY_OUT_OF_RANGE, 0, 0, 1 },
+    { "a percentage is not clamped to full", "kv_pressure",
+      "vllm:kv_cache_usage_perc 42\n", ADP_WHY_OUT_OF_RANGE, 0, 0, 1 },
+    { "an idle engine's 0 is a value", "kv_pressure", "vllm:kv_cache_usage_perc 0.0\n", 0,
+      0, 0, 0 },
+    { "headers without samples are not 0", "queue_depth",
+      "# HELP vllm:num_requests_waiting Number of requests waiting.\n"
+      "# TYPE vllm:num_requests_waiting gauge\n",
+      ADP_WHY_NEVER_SUPPLIED, -1, 0, 0 },
+    { "the parts of a queue are not the queue", "queue_depth",
+      "vllm:num_requests_waiting_by_reason{reason=\"capacity\"} 3\n",
+      ADP_WHY_NEVER_SUPPLIED, -1, 0, 0 },
+    { "blank cards are left out of the mean", "gpu_util",
+      "DCGM_FI_DEV_GPU_UTIL{gpu=\"0\"} 9223372036854775794\n"
+      "DCGM_FI_DEV_GPU_UTIL{gpu=\"1\"} 30\nDCGM_FI_DEV_GPU_UTIL{gpu=\"2\"} 90\n",
+      0, 0, 0.6, 1 },
+    { "1 in GPU_UTIL is one percent", "gpu_util", "DCGM_FI_DEV_GPU_UTIL{gpu=\"0\"} 1\n",
+      0, 0, 0.01, 0 },
+    { "a hit rate needs two snapshots", "prefix_hit_rate",
+      "vllm:prefix_cache_hits_total 5\nvllm:prefix_cache_queries_total 9\n",
+      ADP_WHY_FIRST_SAMPLE, 0, 0, 2 },
+};
+
+START_TEST(what_engines_print_reads_as_a_value_or_as_absent)
+{
+    const struct adp_reading *r = read_signal(real[_i].signal, real[_i].page);
+    ck_assert_msg(r->why == real[_i].why, "%s: %s", real[_i].name, adp_why_word(r->why));
+    ck_assert_int_eq(r->source, real[_i].source);
+    ck_assert_uint_eq(r->skipped, real[_i].skipped);
+    if (!r->why)
+        ck_assert_double_eq_tol(r->value, real[_i].value, 1e-15);
+}
+END_TEST
+
+/* Pages of real engines, where they lie beside the source. */
+static const struct {
+    const char *file, *signal;
+    enum adp_why why;
+    int32_t source;
+    double value;
+    uint32_t taken;
+} pages[] = {
+    { "01_vllm_v0_0.4_2024-06.prom", "kv_pressure", 0, 1, 0, 1 },
+    { "06_vllm_v1_2026-09_idle_admitperf.prom", "kv_pressure", 0, 0, 0, 1 },
+    { "06_vllm_v1_2026-09_idle_admitperf.prom", "queue_depth", 0, 0, 0, 1 },
+    { "06_vllm_v1_2026-09_idle_admitperf.prom", "gpu_util", ADP_WHY_NEVER_SUPPLIED, -1, 0,
+      0 },
+    { "08a_vllm_0.11_multiproc_pid_fragment.prom", "kv_pressure", 0, 0,
+      0.6530455880475035, 8 },
+    { "08b_vllm_dp2_fragment.prom", "kv_pressure", ADP_WHY_OUT_OF_RANGE, 0, 0, 0 },
+    { "08b_vllm_dp2_fragment.prom", "running", 0, 0, 0, 2 },
+    { "08c_vllm_0.10.0_both_names_fragment.prom", "kv_pressure", 0, 0,
+      9.75010481363281e-06, 1 },
+    { "08e_vllm_headers_without_samples_fragment.prom", "queue_depth",
+      ADP_WHY_NEVER_SUPPLIED, -1, 0, 0 },
+    { "10_sglang_0.3.6_2024-11_docs.prom", "kv_pressure", ADP_WHY_NEVER_SUPPLIED, -1, 0,
+      0 },
+    { "22_dcgm_l4_2026-03.prom", "gpu_util", 0, 0, 0, 1 },
+    { "24_dcgm_h100x8_pod_labels_fragment.prom", "gpu_util", 0, 0, 0, 8 },
+};
+
+START_TEST(real_pages_read_as_values_or_as_absent)
+{
+    static char text[1 << 17];
+    char path[1024];
+    const char *source = getenv("srcdir");
+    snprintf(path, sizeof path, "%s/../shared/data/metrics/%s", source ? source : ".",
+             pages[_i].file);
+    FILE *f = fopen(path, "rb");
+    if (!f) {
+        printf("skipped: %s is not beside the source\n", pages[_i].file);
+        return;
+    }
+    text[fread(text, 1, sizeof text - 1, f)] = '\0';
+    fclose(f);
+    const struct adp_reading *r = read_signal(pages[_i].signal, text);
+    ck_assert_msg(r->why == pages[_i].why, "%s: %s", pages[_i].file,
+                  adp_why_word(r->why));
+    ck_assert_int_eq(r->source, pages[_i].source);
+    ck_assert_uint_eq(r->taken, pages[_i].taken);
+    if (!r->why)
+        ck_assert_double_eq(r->value, pages[_i].value);
+}
+END_TEST
+
+/* Words in the table of docs/signals.md, in backquotes. */
+START_TEST(the_document_shows_every_shipped_signal_and_reason)
+{
+    static char text[1 << 16];
+    char path[1024], word[512];
+    const char *source = getenv("srcdir");
+    snprintf(path, sizeof path, "%s/docs/signals.md", source ? source : ".");
+    FILE *f = fopen(path, "rb");
+    ck_assert_msg(f != NULL, "%s", path);
+    text[fread(text, 1, sizeof text - 1, f)] = '\0';
+    fclose(f);
+    for (uint32_t i = 0; i < adp_signals_count(set); i++) {
+        snprintf(word, sizeof word, "| `%s` |", adp_signals_name(set, i));
+        ck_assert_msg(strstr(text, word) != NULL, "%s", word);
+        for (uint32_t s = 0; s < adp_signals_sources(set, i); s++) {
+            enum adp_aggregate aggregate;
+            snprintf(word, sizeof word, "`%s`",
+                     adp_expr_text(adp_signals_source(set, i, s, &aggregate)));
+            ck_assert_msg(strstr(text, word) != NULL, "%s", word);
+        }
+    }
+    for (int why = 1; why < ADP_WHY_COUNT; why++) {
+        snprintf(word, sizeof word, "| `%s` |", adp_why_word((enum adp_why)why));
+        ck_assert_msg(strstr(text, word) != NULL, "%s", word);
+    }
+    snprintf(word, sizeof word, "version %s", ADP_DICTIONARY_VERSION);
+    ck_assert_msg(strstr(text, word) != NULL, "%s", word);
+}
+END_TEST
+
+/* ---- sources in order ---- */
+
+/* Signal "s": range [0, 1], 5 s; up to three sources of the operator's. */
+static const struct {
+    const char *name;
+    const char *sources[3];
+    enum adp_aggregate aggregate;
+    const char *page;
+    enum adp_why why;
+    int32_t source;
+    double value;
+    uint32_t taken, skipped;
+    enum adp_why skipped_why;
+} ordered[] = {
+/* The seed's own example. */
+#define KV_WALL { "acme.cache.used_frac", "=blocks_used / blocks_total" }, ADP_AGG_NONE
+    { "present", KV_WALL, "{\"acme.cache.used_frac\"} 0.5\n", 0, 0, 0.5, 1, 0, 0 },
+    { "absent, the second supplies", KV_WALL, "blocks_used 1\nblocks_total 4\n", 0, 1,
+      0.25, 1, 0, 0 },
+    { "both there, the first wins", KV_WALL,
+      "{\"acme.cache.used_frac\"} 0.5\nblocks_used 1\nblocks_total 4\n", 0, 0, 0.5, 1, 0,
+      0 },
+    { "out of range in the first, sane in the second", KV_WALL,
+      "{\"acme.cache.used_frac\"} 50\nblocks_used 1\nblocks_total 4\n", 0, 1, 0.25, 1, 0,
+      0 },
+    { "NaN in the first, sane in the second", KV_WALL,
+      "{\"acme.cache.used_frac\"} NaN\nblocks_used 1\nblocks_total 4\n", 0, 1, 0.25, 1, 0,
+      0 },
+    { "+Inf and nothing else", KV_WALL, "{\"acme.cache.used_frac\"} +Inf\n",
+      ADP_WHY_NOT_FINITE, 0, 0, 0, 1, ADP_WHY_NOT_FINITE },
+    { "division by zero", KV_WALL, "blocks_used 1\nblocks_total 0\n",
+      ADP_WHY_DIVISOR_ZERO, 1, 0, 0, 1, ADP_WHY_DIVISOR_ZERO },
+    { "half of the second is nothing", KV_WALL, "blocks_used 1\n", ADP_WHY_NEVER_SUPPLIED,
+      -1, 0, 0, 0, 0 },
+    { "nothing at all", KV_WALL, "other 1\n", ADP_WHY_NEVER_SUPPLIED, -1, 0, 0, 0, 0 },
+    { "several fail: the first that was on the page gives the reason",
+      { "a", "b", "c" },
+      ADP_AGG_NONE,
+      "b NaN\nc 7\n",
+      ADP_WHY_NOT_FINITE,
+      1,
+      0,
+      0,
+      1,
+      ADP_WHY_NOT_FINITE },
+    { "and not the last",
+      { "a", "b", "c" },
+      ADP_AGG_NONE,
+      "a 7\nb NaN\nc NaN\n",
+      ADP_WHY_OUT_OF_RANGE,
+      0,
+      0,
+      0,
+      1,
+      ADP_WHY_OUT_OF_RANGE },
+    { "sources are never added together",
+      { "a", "b" },
+      ADP_AGG_SUM,
+      "a 0.25\nb 0.5\n",
+      0,
+      0,
+      0.25,
+      1,
+      0,
+      0 },
+    { "some series insane, the rest of the source used",
+      { "a", "b" },
+      ADP_AGG_MAX,
+      "a{e=\"0\"} -1\na{e=\"1\"} 0.5\na{e=\"2\"} NaN\nb 0.75\n",
+      0,
+      0,
+      0.5,
+      1,
+      2,
+      ADP_WHY_OUT_OF_RANGE },
+    { "all series insane, the next source",
+      { "a", "b" },
+      ADP_AGG_MAX,
+      "a{e=\"0\"} -1\na{e=\"1\"} NaN\nb 0.75\n",
+      0,
+      1,
+      0.75,
+      1,
+      0,
+      0 },
+    { "ambiguous is not hidden by the next source",
+      { "a", "b" },
+      ADP_AGG_NONE,
+      "a{e=\"0\"} 0.25\na{e=\"1\"} 0.5\nb 0.75\n",
+      ADP_WHY_AMBIGUOUS,
+      0,
+      0,
+      0,
+      0,
+      0 },
+    { "nor by what failed before it",
+      { "c", "a", "b" },
+      ADP_AGG_NONE,
+      "c 9\na{e=\"0\"} 0.25\na{e=\"1\"} 0.5\nb 0.75\n",
+      ADP_WHY_AMBIGUOUS,
+      1,
+      0,
+      0,
+      0,
+      0 },
+    { "a source before the ambiguous one supplies",
+      { "b", "a" },
+      ADP_AGG_NONE,
+      "a{e=\"0\"} 0.25\na{e=\"1\"} 0.5\nb 0.75\n",
+      0,
+      0,
+      0.75,
+      1,
+      0,
+      0 },
+    { "a counter's first sample, then a gauge",
+      { "=delta(c)", "g" },
+      ADP_AGG_NONE,
+      "c 7\ng 0.5\n",
+      0,
+      1,
+      0.5,
+      1,
+      0,
+      0 },
+    { "too many series, then a sane source",
+      { "a{e=~\".*\"}", "b" },
+      ADP_AGG_MAX,
+      "a{e=\"0\"} 0\na{e=\"1\"} 0\na{e=\"2\"} 0\na{e=\"3\"} 0\na{e=\"4\"} 0\n"
+      "a{e=\"5\"} 0\na{e=\"6\"} 0\na{e=\"7\"} 0\na{e=\"8\"} 0\nb 0.5\n",
+      0,
+      1,
+      0.5,
+      1,
+      0,
+      0 },
+};
+
+START_TEST(the_first_source_with_a_sane_value_wins)
+{
+    uint32_t s;
+    ck_assert_int_eq(adp_signals_add(set, "s", "ratio", 0, 1, 5 * SECOND, &s, NULL), 0);
+    for (int i = 0; i < 3 && ordered[_i].sources[i]; i++)
+        add_source("s", ordered[_i].sources[i], ordered[_i].aggregate);
+    adp_scratch_destroy(scratch);
+    ck_assert_int_eq(adp_scratch_create(&scratch, 8), 0);
+
+    const struct adp_reading *r = read_signal("s", ordered[_i].page);
+    ck_assert_msg(r->why == ordered[_i].why, "%s: %s", ordered[_i].name,
+                  adp_why_word(r->why));
+    ck_assert_int_eq(r->source, ordered[_i].source);
+    ck_assert_uint_eq(r->taken, ordered[_i].taken);
+    ck_assert_uint_eq(r->skipped, ordered[_i].skipped);
+    ck_assert_int_eq(r->skipped_why, ordered[_i].skipped_why);
+    ck_assert_str_eq(r->differ, r->why == ADP_WHY_AMBIGUOUS ? "e" : "");
+    if (!r->why)
+        ck_assert_double_eq(r->value, ordered[_i].value);
+    else
+        ck_assert_uint_eq(r->expires_ns, 0);
+}
+END_TEST
+
+START_TEST(the_operators_sources_go_before_the_shipped_ones)
+{
+    add_source("kv_pressure", "mine", ADP_AGG_NONE);
+    add_source("kv_pressure", "=mine / 100", ADP_AGG_MAX);
+    uint32_t kv = number_of("kv_pressure");
+    static const char *const texts[] = { "mine", "mine / 100", "vllm:kv_cache_usage_perc",
+                                         "vllm:gpu_cache_usage_perc" };
+    static const enum adp_aggregate aggregates[] = { ADP_AGG_NONE, ADP_AGG_MAX,
+                                                     ADP_AGG_MAX, ADP_AGG_MAX };
+    ck_assert_uint_eq(adp_signals_sources(set, kv), 4);
+    for (uint32_t i = 0; i < 4; i++) {
+        enum adp_aggregate aggregate;
+        ck_assert_str_eq(adp_expr_text(adp_signals_source(set, kv, i, &aggregate)),
+                         texts[i]);
+        ck_assert_int_eq(aggregate, aggregates[i]);
+        ck_assert_ptr_eq(adp_signals_source(set, kv, i, NULL),
+                         adp_signals_source(set, kv, i, &aggregate));
+    }
+    const struct adp_reading *r =
+        read_signal("kv_pressure", "vllm:kv_cache_usage_perc 1\n");
+    ck_assert_int_eq(r->source, 2);
+    r = read_signal("kv_pressure", "vllm:kv_cache_usage_perc 1\nmine 0.5\n");
+    ck_assert_int_eq(r->source, 0);
+    ck_assert_double_eq(r->value, 0.5);
+}
+END_TEST
+
+START_TEST(a_renamed_metric_is_tried_second)
+{
+    ck_assert_int_eq(
+        adp_signals_rename(set, "vllm:num_requests_waiting", "acme:waiting", NULL), 0);
+    ck_assert_double_eq(read_signal("queue_depth", "acme:waiting 3\n")->value, 3);
+    ck_assert_double_eq(
+        read_signal("queue_depth", "acme:waiting 3\nvllm:num_requests_waiting 4\n")
+            ->value,
+        4);
+}
+END_TEST
+
+START_TEST(a_signal_of_the_operators_is_read_like_a_shipped_one)
+{
+    uint32_t s;
+    ck_assert_int_eq(
+        adp_signals_add(set, "gpu_temp", "celsius", 0, 120, 30 * SECOND, &s, NULL), 0);
+    ck_assert_uint_eq(s, COUNT(shipped));
+    add_source("gpu_temp", "DCGM_FI_DEV_GPU_TEMP", ADP_AGG_MAX);
+    ck_assert_ptr_null(adp_signals_about(set, s));
+    const struct adp_reading *r =
+        read_signal("gpu_temp", "DCGM_FI_DEV_GPU_TEMP{gpu=\"0\"} 61\n"
+                                "DCGM_FI_DEV_GPU_TEMP{gpu=\"1\"} 74\n");
+    ck_assert_double_eq(r->value, 74);
+    ck_assert_uint_eq(r->expires_ns, now_ns + 30 * SECOND);
+}
+END_TEST
+
+START_TEST(a_signal_without_sources_is_never_supplied)
+{
+    uint32_t s;
+    ck_assert_int_eq(adp_signals_add(set, "s", "ratio", 0, 1, 1, &s, NULL), 0);
+    const struct adp_reading *r = read_signal("s", "s 1\n");
+    ck_assert_int_eq(r->why, ADP_WHY_NEVER_SUPPLIED);
+    ck_assert_int_eq(r->source, -1);
+}
+END_TEST
+
+START_TEST(without_a_snapshot_every_signal_says_so)
+{
+    struct adp_moment moment = { .now = NULL };
+    adp_signals_read(set, &moment, now_ns, wall_s, scratch, readings);
+    for (uint32_t i = 0; i < adp_signals_count(set); i++) {
+        ck_assert_int_eq(readings[i].why, ADP_WHY_NO_SNAPSHOT);
+        ck_assert_int_eq(readings[i].source, -1);
+        ck_assert_uint_eq(readings[i].expires_ns, 0);
+    }
+}
+END_TEST
+
+/* ---- age; the wall clock is at 1000 s, max_age is 5 s ---- */
+
+static const struct {
+    const char *name, *page;
+    enum adp_why why;
+    int32_t source;
+    double age_s;
+    uint64_t left_ns; /* from now until it expires */
+} dated[] = {
+    { "no timestamp is measured now", "a 0.5\n", 0, 0, 0, 5 * SECOND },
+    { "2 s old", "a 0.5 998000\n", 0, 0, 2, 3 * SECOND },
+    { "a clock ahead of ours makes nothing younger than now", "a 0.5 1007000\n", 0, 0, 0,
+      5 * SECOND },
+    { "just within", "a 0.5 995001\n", 0, 0, 4.999, SECOND / 1000 },
+    { "exactly max_age is absent", "a 0.5 995000\n", ADP_WHY_STALE, 0, 5, 0 },
+    { "old", "a 0.5 900000\n", ADP_WHY_STALE, 0, 100, 0 },
+    { "from the epoch", "a 0.5 0\n", ADP_WHY_STALE, 0, 1000, 0 },
+    { "stale, the next source supplies", "a 0.5 900000\nb 0.25\n", 0, 1, 0, 5 * SECOND },
+    { "stale, and the next one is insane", "a 0.5 900000\nb 25\n", ADP_WHY_STALE, 0, 100,
+      0 },
+    { "insane, and the next one is stale", "a 50\nb 0.25 900000\n", ADP_WHY_OUT_OF_RANGE,
+      0, 0, 0 },
+    { "the oldest of several series counts",
+      "a{e=\"0\"} 0.5 999000\na{e=\"1\"} 0.25 996000\na{e=\"2\"} 0.25\n", 0, 0, 4,
+      SECOND },
+};
+
+START_TEST(a_metrics_own_timestamp_makes_a_reading_old)
+{
+    uint32_t s;
+    ck_assert_int_eq(adp_signals_add(set, "s", "ratio", 0, 1, 9, &s, NULL), 0);
+    adp_signals_max_age(set, s, 5 * SECOND);
+    add_source("s", "a", ADP_AGG_MAX);
+    add_source("s", "b", ADP_AGG_MAX);
+    const struct adp_reading *r = read_signal("s", dated[_i].page);
+    ck_assert_msg(r->why == dated[_i].why, "%s: %s", dated[_i].name,
+                  adp_why_word(r->why));
+    ck_assert_int_eq(r->source, dated[_i].source);
+    ck_assert_double_eq_tol(r->age_s, dated[_i].age_s, 1e-9);
+    if (r->why)
+        ck_assert_uint_eq(r->expires_ns, 0);
+    else /* milliseconds are not exact in seconds: to the microsecond */
+        ck_assert_msg(fabs((double)r->expires_ns - (double)now_ns -
+                           (double)dated[_i].left_ns) < 1e3,
+                      "%s: %ju", dated[_i].name, (uintmax_t)r->expires_ns);
+}
+END_TEST
+
+START_TEST(an_age_limit_without_end_never_expires)
+{
+    adp_signals_max_age(set, number_of("running"), UINT64_MAX);
+    const struct adp_reading *r = read_signal("running", "vllm:num_requests_running 3\n");
+    ck_assert_uint_eq(r->expires_ns, UINT64_MAX);
+    r = read_signal("running", "vllm:num_requests_running 3 0\n");
+    ck_assert_int_eq(r->why, ADP_WHY_PRESENT);
+    ck_assert_double_eq(r->age_s, 1000);
+}
+END_TEST
+
+/* ---- the set ---- */
+
+static const struct {
+    const char *name;
+    double lo, hi;
+    const char *message;
+} refusals[] = {
+    { "kv_pressure", 0, 1, "signal \"kv_pressure\" is known already" },
+    { "Kv", 0, 1,
+      "malformed signal name, found \"Kv\", expected a letter, then letters, digits and "
+      "_, "
+      "all lower case, at most 63" },
+    { "", 0, 1,
+      "malformed signal name, found \"\", expected a letter, then letters, digits and _, "
+      "all lower case, at most 63" },
+    { "9a", 0, 1,
+      "malformed signal name, found \"9a\", expected a letter, then letters, digits and "
+      "_, "
+      "all lower case, at most 63" },
+    { "a.b", 0, 1,
+      "malformed signal name, found \"a.b\", expected a letter, then letters, digits and "
+      "_, all lower case, at most 63" },
+    { "a234567890123456789012345678901234567890123456789012345678901234", 0, 1,
+      "malformed signal name, found "
+      "\"a234567890123456789012345678901234567890123456789012345678901234\", expected a "
+      "letter, then letters, digits and _, all lower case, at most 63" },
+    { "a", 1, 0, "the range of \"a\" holds no number" },
+    { "a", NAN, 1, "the range of \"a\" holds no number" },
+    { "a", 0, NAN, "the range of \"a\" holds no number" },
+    { "a", INFINITY, INFINITY, "the range of \"a\" holds no number" },
+    { "a", -INFINITY, -INFINITY, "the range of \"a\" holds no number" },
+};
+
+START_TEST(a_signal_that_cannot_be_is_refused)
+{
+    struct adp_error err = { 0 };
+    uint32_t s = 77;
+    int rc = adp_signals_add(set, refusals[_i].name, "ratio", refusals[_i].lo,
+                             refusals[_i].hi, SECOND, &s, &err);
+    ck_assert_int_eq(rc, ADP_EINVAL);
+    ck_assert_str_eq(err.text, refusals[_i].message);
+    ck_assert_uint_eq(s, 77);
+    ck_assert_uint_eq(adp_signals_count(set), COUNT(shipped));
+}
+END_TEST
+
+START_TEST(a_name_of_63_bytes_is_the_longest)
+{
+    char name[64];
+    uint32_t s;
+    memset(name, 'a', 63);
+    name[63] = '\0';
+    ck_assert_int_eq(adp_signals_add(set, name, "ratio", 0, 0, SECOND, &s, NULL), 0);
+    ck_assert_uint_eq(number_of(name), s);
+}
+END_TEST
+
+START_TEST(an_alias_finds_the_signal_and_is_a_known_name)
+{
+    struct adp_error err = { 0 };
+    uint32_t kv = number_of("kv_pressure");
+    ck_assert_int_eq(adp_signals_alias(set, "cache_pressure", kv, NULL), 0);
+    ck_assert_uint_eq(number_of("cache_pressure"), kv);
+    ck_assert_str_eq(adp_signals_name(set, kv), "kv_pressure");
+    const char *const *names = adp_signals_names(set);
+    uint32_t n = 0;
+    while (names[n])
+        n++;
+    ck_assert_uint_eq(n, COUNT(shipped) + 1);
+    ck_assert_str_eq(names[0], "kv_pressure");
+    ck_assert_str_eq(names[n - 1], "cache_pressure");
+
+    uint32_t s;
+    ck_assert_int_eq(adp_signals_alias(set, "running", kv, &err), ADP_EINVAL);
+    ck_assert_str_eq(err.text, "signal \"running\" is known already");
+    ck_assert_int_eq(adp_signals_alias(set, "cache_pressure", kv, NULL), ADP_EINVAL);
+    ck_assert_int_eq(adp_signals_add(set, "cache_pressure", "x", 0, 1, 1, &s, NULL),
+                     ADP_EINVAL);
+    ck_assert_int_eq(adp_signals_alias(set, "other", 99, NULL), ADP_EINVAL);
+    ck_assert_int_eq(adp_signals_find(set, "other"), -1);
+}
+END_TEST
+
+START_TEST(every_bound_is_told_and_not_overrun)
+{
+    char name[16];
+    uint32_t s = 0;
+    for (int i = COUNT(shipped); i < (int)ADP_MAX_KNOWN; i++) {
+        snprintf(name, sizeof name, "s%d", i);
+        ck_assert_int_eq(adp_signals_add(set, name, "x", 0, 1, 1, &s, NULL), 0);
+    }
+    ck_assert_int_eq(adp_signals_add(set, "more", "x", 0, 1, 1, &s, NULL), ADP_EFULL);
+    for (uint32_t i = 0; i < ADP_MAX_SOURCES; i++)
+        add_source(name, "a", ADP_AGG_MAX);
+    struct adp_expr *source = NULL;
+    ck_assert_int_eq(adp_expr_compile_metric(&source, "a", "c.yaml", 1, 1, NULL), 0);
+    ck_assert_int_eq(adp_signals_source_take(set, s, source, ADP_AGG_MAX, NULL),
+                     ADP_EFULL);
+    ck_assert_int_eq(adp_expr_compile_metric(&source, "a", "c.yaml", 1, 1, NULL), 0);
+    ck_assert_int_eq(adp_signals_source_take(set, 99, source, ADP_AGG_MAX, NULL),
+                     ADP_EINVAL);
+    for (uint32_t i = 0; i < ADP_MAX_RENAMES; i++)
+        ck_assert_int_eq(adp_signals_rename(set, "a", "b", NULL), 0);
+    ck_assert_int_eq(adp_signals_rename(set, "a", "b", NULL), ADP_EFULL);
+    for (int i = (int)ADP_MAX_KNOWN; i < 256; i++) {
+        snprintf(name, sizeof name, "alias%d", i);
+        ck_assert_int_eq(adp_signals_alias(set, name, s, NULL), 0);
+    }
+    ck_assert_int_eq(adp_signals_alias(set, "more", s, NULL), ADP_EFULL);
+}
+END_TEST
+
+START_TEST(a_metric_without_a_name_is_not_renamed)
+{
+    ck_assert_int_eq(adp_signals_rename(set, "", "b", NULL), ADP_EINVAL);
+    ck_assert_int_eq(adp_signals_rename(set, "a", "", NULL), ADP_EINVAL);
+}
+END_TEST
+
+/* One of each call that allocates. */
+static int build(struct adp_signals **ret)
+{
+    struct adp_signals *s = NULL;
+    uint32_t i;
+    int rc = adp_signals_create(&s, NULL);
+    if (!rc)
+        rc = adp_signals_add(s, "s", "ratio", 0, 1, 1, &i, NULL);
+    if (!rc)
+        rc = adp_signals_alias(s, "t", i, NULL);
+    if (!rc)
+        rc = adp_signals_rename(s, "a", "b", NULL);
+    if (rc)
+        adp_signals_destroy(s);
+    else
+        *ret = s;
+    return rc;
+}
+
+START_TEST(every_failed_allocation_is_reported_and_leaks_nothing)
+{
+    uint64_t n = 1;
+    for (int rc = ADP_ENOMEM; rc; n++) {
+        struct adp_signals *s = NULL;
+        fail_allocation(n);
+        rc = build(&s);
+        fail_allocation(0);
+        ck_assert_int_eq(rc, s ? 0 : ADP_ENOMEM);
+        adp_signals_destroy(s);
+    }
+    ck_assert_uint_gt(n, 40); /* 5 signals, 6 sources of 6 pieces and more */
+    adp_signals_destroy(NULL);
+}
+END_TEST
+
+START_TEST(reading_allocates_nothing)
+{
+    struct adp_metrics *now = page_of(loaded), *before = page_of(loaded_before);
+    struct adp_moment moment = { .now = now, .before = before, .elapsed_s = 10 };
+    fail_allocation(0);
+    adp_signals_read(set, &moment, now_ns, wall_s, scratch, readings);
+    uint64_t made = allocations;
+    ck_assert_uint_eq(made, 0);
+    ck_assert_int_eq(readings[0].why, ADP_WHY_PRESENT);
+    adp_metrics_destroy(before);
+    adp_metrics_destroy(now);
+}
+END_TEST
+
+static TCase *dictionary(void)
+{
+    TCase *t = tcase_create("dictionary");
+    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_loop_test(t, the_shipped_signals_are_the_seeds_five, 0, COUNT(shipped));
+    tcase_add_loop_test(t, the_shipped_sources_read_a_page_of_two_engines, 0,
+                        COUNT(on_loaded));
+    tcase_add_loop_test(t, what_engines_print_reads_as_a_value_or_as_absent, 0,
+                        COUNT(real));
+    tcase_add_loop_test(t, real_pages_read_as_values_or_as_absent, 0, COUNT(pages));
+    tcase_add_test(t, the_document_shows_every_shipped_signal_and_reason);
+    return t;
+}
+
+static TCase *reading(void)
+{
+    TCase *t = tcase_create("reading");
+    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_loop_test(t, the_first_source_with_a_sane_value_wins, 0, COUNT(ordered));
+    tcase_add_test(t, the_operators_sources_go_before_the_shipped_ones);
+    tcase_add_test(t, a_renamed_metric_is_tried_second);
+    tcase_add_test(t, a_signal_of_the_operators_is_read_like_a_shipped_one);
+    tcase_add_test(t, a_signal_without_sources_is_never_supplied);
+    tcase_add_test(t, without_a_snapshot_every_signal_says_so);
+    tcase_add_loop_test(t, a_metrics_own_timestamp_makes_a_reading_old, 0, COUNT(dated));
+    tcase_add_test(t, an_age_limit_without_end_never_expires);
+    tcase_add_test(t, reading_allocates_nothing);
+    return t;
+}
+
+static TCase *building(void)
+{
+    TCase *t = tcase_create("building");
+    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_loop_test(t, a_signal_that_cannot_be_is_refused, 0, COUNT(refusals));
+    tcase_add_test(t, a_name_of_63_bytes_is_the_longest);
+    tcase_add_test(t, an_alias_finds_the_signal_and_is_a_known_name);
+    tcase_add_test(t, every_bound_is_told_and_not_overrun);
+    tcase_add_test(t, a_metric_without_a_name_is_not_renamed);
+    tcase_add_test(t, every_failed_allocation_is_reported_and_leaks_nothing);
+    return t;
+}
+
+int main(void)
+{
+    Suite *s = suite_create("signal");
+    suite_add_tcase(s, dictionary());
+    suite_add_tcase(s, reading());
+    suite_add_tcase(s, building());
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_ENV);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
