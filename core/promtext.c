@@ -270,7 +270,6 @@ static const char *read_sample(struct scan *s)
 {
     s->n_labels = 0;
     s->has_time = false;
-    s->time_s = 0.0;
     s->name = bare(s, NAME_FIRST, NAME_REST);
     if (s->p < s->end && *s->p != '{' && !is_kind(*s->p, BLANK))
         return name_malformed;

@@ -155,13 +155,6 @@ static int place_log(struct adp_runtime *rt, struct adp_errors *errors)
     return 0;
 }
 
-static enum adp_profile profile_of(enum adp_status_profile setting)
-{
-    return setting == ADP_STATUS_LLM_D    ? ADP_PROFILE_LLM_D
-           : setting == ADP_STATUS_DYNAMO ? ADP_PROFILE_DYNAMO
-                                          : ADP_PROFILE_STANDARD;
-}
-
 static struct adp_generation *generation_new(const struct adp_config *c)
 {
     size_t bytes = (sizeof(struct adp_generation) + ADP_LINE_BYTES - 1) &
@@ -176,7 +169,7 @@ static struct adp_generation *generation_new(const struct adp_config *c)
     g->enforce = c->policies[0].enforce;
     g->salt = c->split_salt ? c->split_salt : c->experiment ? c->experiment : "";
     g->salt_len = strlen(g->salt);
-    g->profile = profile_of(c->status_profile);
+    g->profile = c->status_profile;
     g->ticket_ns = TICKET_NS;
     g->signals = c->signals;
     return g;

@@ -36,8 +36,8 @@ static bool check_value(const struct adp_param *p, const struct adp_param_settin
     enum adp_param_type want = p->kind == ADP_BOOL ? ADP_PARAM_BOOL : ADP_PARAM_NUMBER;
     if (s->type != want || (p->kind == ADP_I64 && s->value != rint(s->value))) {
         adp_errors_add(errors, ADP_EINVAL, file, s->place,
-                       "policy %s: parameter %s: found \"%s\", expected %s", policy,
-                       p->name, s->written, kind_word(p->kind));
+                       "policy %s: parameter %s: found %s, expected %s", policy, p->name,
+                       s->written, kind_word(p->kind));
         return false;
     }
     if (!(s->value >= p->lo && s->value <= p->hi)) {
@@ -71,7 +71,7 @@ static bool report_unknown(const struct adp_policy_setting *setting,
         const char *near = adp_error_nearest(s->name, known);
         if (near)
             adp_errors_add(errors, ADP_EINVAL, file, s->place,
-                           "policy %s has no parameter \"%s\", did you mean %s",
+                           "policy %s has no parameter \"%s\"; nearest is \"%s\"",
                            loaded->policy.name, s->name, near);
         else if (n)
             adp_errors_add(

@@ -15,6 +15,16 @@ START_TEST(the_first_error_wins)
 }
 END_TEST
 
+START_TEST(a_place_without_a_file_reads_as_one)
+{
+    struct adp_error e = { 0 };
+    adp_error_at(&e, ADP_ESYNTAX, NULL, 3, 7, "one");
+    char text[64];
+    adp_error_format(&e, text, sizeof text);
+    ck_assert_str_eq(text, "line 3, column 7: one");
+}
+END_TEST
+
 START_TEST(foreign_control_bytes_cannot_drive_a_terminal)
 {
     struct adp_error e = { 0 };
@@ -59,6 +69,7 @@ int main(void)
     Suite *s = suite_create("error");
     TCase *t = tcase_create("error");
     tcase_add_test(t, the_first_error_wins);
+    tcase_add_test(t, a_place_without_a_file_reads_as_one);
     tcase_add_test(t, foreign_control_bytes_cannot_drive_a_terminal);
     tcase_add_test(t, printing_is_cut_at_the_capacity_and_terminated);
     tcase_add_loop_test(t, nearest_word_is_found_within_its_edits, 0,

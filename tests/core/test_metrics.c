@@ -380,6 +380,22 @@ START_TEST(a_page_of_a_known_shape_is_held_without_allocating)
 }
 END_TEST
 
+START_TEST(a_series_given_again_and_again_takes_no_more_memory)
+{
+    struct adp_metrics *m = create();
+    add(m, "m", "model_name=meta-llama/some-model,engine=0", 0.0);
+    fail_allocation(1);
+    for (int i = 1; i <= 10000; i++)
+        add(m, "m", "engine=0,model_name=meta-llama/some-model", i);
+    uint64_t needed = allocations;
+    fail_allocation(0);
+    ck_assert_uint_eq(needed, 0);
+    ck_assert_uint_eq(adp_metrics_duplicates(m), 10000);
+    ck_assert(adp_metrics_at(m, 0)->value == 10000.0);
+    adp_metrics_destroy(m);
+}
+END_TEST
+
 START_TEST(what_is_borrowed_stays_while_series_are_added)
 {
     struct adp_metrics *m = create();
@@ -598,6 +614,7 @@ int main(void)
     tcase_add_test(t, an_object_holds_as_many_series_as_stated_and_no_more);
     tcase_add_test(t, an_object_holds_as_much_text_as_stated_and_no_more);
     tcase_add_test(t, a_page_of_a_known_shape_is_held_without_allocating);
+    tcase_add_test(t, a_series_given_again_and_again_takes_no_more_memory);
     tcase_add_test(t, what_is_borrowed_stays_while_series_are_added);
     tcase_add_test(t, without_memory_there_is_no_object);
     tcase_add_test(t, a_failed_add_leaves_what_was_there_and_can_be_tried_again);

@@ -254,6 +254,42 @@ START_TEST(midpoints_between_doubles_read_as_strtod_reads_them)
 }
 END_TEST
 
+/* odd * 2^-1075 in decimal, all of its digits: half of a double that printf writes out.
+ */
+static size_t print_midpoint(char *to, size_t cap, uint64_t odd)
+{
+    int n = snprintf(to, cap, "%.1074f0", double_of(odd));
+    int rest = 0;
+    for (int i = 0; i < n; i++) {
+        if (to[i] == '.')
+            continue;
+        int digit = rest * 10 + (to[i] - '0');
+        to[i] = (char)('0' + digit / 2);
+        rest = digit % 2;
+    }
+    return (size_t)n;
+}
+
+START_TEST(the_last_of_760_digits_decides_a_tie)
+{
+    char text[1200];
+    for (int i = 0; i < 52; i++) {
+        uint64_t below = (UINT64_C(1) << i) - 1; /* units of 2^-1074: 0, 1, 3, 7 … */
+        size_t n = print_midpoint(text, sizeof text, 2 * below + 1);
+        ck_assert_int_eq(text[n - 1], '5');
+        double value = 7.0;
+        ck_assert(parse(text, n, &value));
+        ck_assert(value == double_of(below + (below & 1)));
+        text[n - 1] = '4';
+        ck_assert(parse(text, n, &value));
+        ck_assert(value == double_of(below));
+        text[n - 1] = '6';
+        ck_assert(parse(text, n, &value));
+        ck_assert(value == double_of(below + 1));
+    }
+}
+END_TEST
+
 static const struct {
     double value;
     const char *text;
@@ -429,6 +465,7 @@ int main(void)
     tcase_add_test(t, errno_is_left_alone);
     tcase_add_test(t, random_decimals_read_as_strtod_reads_them);
     tcase_add_test(t, midpoints_between_doubles_read_as_strtod_reads_them);
+    tcase_add_test(t, the_last_of_760_digits_decides_a_tie);
     tcase_add_loop_test(t, a_double_prints_short, 0, COUNT(prints));
     tcase_add_test(t, every_finite_bit_pattern_reads_back_to_itself);
     tcase_add_test(t, doubles_as_metrics_have_them_read_back_to_themselves);

@@ -402,13 +402,13 @@ START_TEST(too_many_labels_refuse_the_page_and_name_the_line)
     struct adp_metrics *m = create();
     struct adp_error err = { 0 };
     struct text page = { .n = 0 };
-    put(&page, "a 1\nm{");
+    put(&page, "b{l=\"\",l=\"\"} 1\nm{"); /* what that line lacked is forgotten */
     for (uint32_t i = 0; i < ADP_METRICS_MAX_LABELS; i++)
         put(&page, "l%u=\"\",", i);
     size_t n = page.n;
     put(&page, "} 1");
     ck_assert_int_eq(read_exact(m, page.at, page.n, NULL, &err), 0);
-    ck_assert_uint_eq(adp_metrics_at(m, 1)->n_labels, ADP_METRICS_MAX_LABELS);
+    ck_assert_uint_eq(adp_metrics_at(m, 0)->n_labels, ADP_METRICS_MAX_LABELS);
     page.n = n;
     put(&page, "x=\"\",y=\"\"} 1");
     ck_assert_int_eq(read_exact(m, page.at, page.n, NULL, &err), ADP_EFULL);
