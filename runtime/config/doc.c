@@ -18,6 +18,11 @@ void adp_doc_error(struct adp_doc *doc, int code, struct adp_place at, const cha
     adp_errors_add(doc->errors, code, doc->file, at, "%s", text);
 }
 
+bool adp_doc_is_full(const struct adp_doc *doc)
+{
+    return doc->errors->n > ADP_CONFIG_MAX_ERRORS;
+}
+
 bool adp_doc_passes(struct adp_doc *doc, int code, struct adp_place at,
                     const struct adp_error *err)
 {

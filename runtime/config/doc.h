@@ -21,6 +21,11 @@ struct adp_doc {
 void adp_doc_error(struct adp_doc *doc, int code, struct adp_place at, const char *format,
                    ...) __attribute__((format(printf, 4, 5)));
 
+/* True when no further mistake would be kept. Looking for the nearest word is what costs
+ * most in telling one, and is left out then: a file of nothing but mistakes is refused as
+ * quickly as any other. */
+bool adp_doc_is_full(const struct adp_doc *doc);
+
 /* Passes on how another room answered: tells `err` as standing at `at`, marks the
  * document when memory ran out. True when `code` is no failure. */
 bool adp_doc_passes(struct adp_doc *doc, int code, struct adp_place at,

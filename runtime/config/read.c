@@ -100,6 +100,8 @@ static void tell_unknown(struct adp_doc *doc, const struct adp_key *mapping,
 {
     const char *known[MAX_KEYS + 1] = { NULL };
     uint32_t n = 0;
+    if (adp_doc_is_full(doc))
+        return;
     for (const struct adp_key *k = mapping->keys; k && n < MAX_KEYS; k = next_key(k))
         known[n++] = k->word;
     adp_doc_error(doc, ADP_EINVAL, key->at, "unknown key in %s, found %s, expected %s",
@@ -203,7 +205,7 @@ int adp_read_choice(struct adp_doc *doc, const struct adp_key *key,
     for (int i = 0; value->kind == ADP_NODE_SCALAR && words[i]; i++)
         if (strcmp(words[i], value->text) == 0)
             return i;
-    if (value->kind != ADP_NODE_BROKEN)
+    if (value->kind != ADP_NODE_BROKEN && !adp_doc_is_full(doc))
         adp_doc_error(doc, ADP_EINVAL, value->at, "unknown %s, found %s, expected %s",
                       key->word, adp_phrase_found(value).text,
                       adp_phrase_nearest(value->text ? value->text : "", words).text);
