@@ -117,7 +117,9 @@ int main(void)
     snprintf(folder, sizeof folder, "%s/../shared/data/published-demo",
              source ? source : ".");
     if (access(folder, R_OK) != 0) {
-        printf("skipped: the published traffic is not there: %s\n", folder);
+        printf(
+            "ok - the published traffic gives the published figures # SKIP there is no "
+            "../shared/data/published-demo\n");
         return SKIPPED;
     }
     Suite *s = suite_create("published");
