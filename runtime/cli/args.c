@@ -91,6 +91,7 @@ int adp_args_next(struct adp_args *args)
         return adp_args_next(args);
     }
     if (args->operands_only || word[0] != '-' || !word[1]) {
+        args->operands[args->n_operands++] = args->argv[args->at - 1];
         args->value = word;
         return ADP_ARGS_OPERAND;
     }
@@ -104,6 +105,19 @@ int adp_args_next(struct adp_args *args)
     args->option = find(args, name, len, 0);
     return args->option ? take(args, equals ? equals + 1 : NULL)
                         : unknown(args, word, name, len);
+}
+
+struct adp_args adp_args_of(const struct adp_command *command, int argc, char **argv,
+                            int at)
+{
+    return (struct adp_args) {
+        .command = command, .argc = argc, .argv = argv, .at = at, .operands = argv + at
+    };
+}
+
+const char *const *adp_args_operands(const struct adp_args *args)
+{
+    return (const char *const *)args->operands;
 }
 
 bool adp_args_count(struct adp_args *args, uint64_t lo, uint64_t hi, uint64_t *ret)

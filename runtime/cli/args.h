@@ -4,7 +4,7 @@
  *     for (int o; (o = adp_args_next(args)) != ADP_ARGS_END;) {
  *         switch (o) {
  *         case 'o': out = args->value; break;
- *         case ADP_ARGS_OPERAND: log = args->value; break;
+ *         case ADP_ARGS_OPERAND: break; // kept: adp_args_operands
  *         default: return args->exit;
  *         }
  *     }
@@ -19,12 +19,15 @@
 #include "runtime/cli/command.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct adp_args {
     const struct adp_command *command;
     int argc, at;
     char **argv;
+    char **operands; /* those seen so far, kept in words of argv that are done with */
+    size_t n_operands;
     bool operands_only;
     const struct adp_option *option; /* at hand */
     const char *value;               /* its value, or the operand; borrowed from argv */
@@ -39,6 +42,13 @@ enum {
 
 /* The next option's id, or one of the above. */
 int adp_args_next(struct adp_args *args);
+
+/* The words of `argv` from number `at` on. */
+struct adp_args adp_args_of(const struct adp_command *command, int argc, char **argv,
+                            int at);
+
+/* The operands met until now, args->n_operands of them; borrowed from argv. */
+const char *const *adp_args_operands(const struct adp_args *args);
 
 /* Reads the value of the option at hand as a whole number lo..hi of plain digits. False:
  * said on stderr; return args->exit. */

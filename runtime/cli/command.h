@@ -39,6 +39,12 @@ struct adp_command {
     int (*run)(struct adp_args *args);
 };
 
+extern const struct adp_command adp_cmd_compare;
+extern const struct adp_command adp_cmd_decide;
 extern const struct adp_command adp_cmd_demo;
+extern const struct adp_command adp_cmd_experiments;
+extern const struct adp_command adp_cmd_policies;
+extern const struct adp_command adp_cmd_report;
+extern const struct adp_command adp_cmd_terms;
 
 #endif

@@ -24,7 +24,8 @@
 #include <unistd.h>
 
 static const struct adp_command *const commands[] = {
-    NULL,
+    &adp_cmd_demo,    &adp_cmd_decide,      &adp_cmd_policies, &adp_cmd_report,
+    &adp_cmd_compare, &adp_cmd_experiments, &adp_cmd_terms,    NULL,
 };
 
 enum { N_COMMANDS = sizeof commands / sizeof commands[0] - 1 };
@@ -75,7 +76,7 @@ static int run(int argc, char **argv)
         adp_help_command(command);
         return ADP_EXIT_DONE;
     }
-    struct adp_args args = { .command = command, .argc = argc, .argv = argv, .at = 2 };
+    struct adp_args args = adp_args_of(command, argc, argv, 2);
     return command->run(&args);
 }
 

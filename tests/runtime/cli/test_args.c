@@ -63,10 +63,12 @@ static const struct {
 START_TEST(each_form_is_read_as_written)
 {
     char read[256] = "";
-    struct adp_args args = { .command = &command };
-    args.argv = (char **)(uintptr_t)lines[_i].words;
-    while (lines[_i].words[args.argc])
-        args.argc++;
+    char operands[256] = "", *words[MOST_WORDS];
+    memcpy(words, lines[_i].words, sizeof words);
+    int n_words = 0;
+    while (words[n_words])
+        n_words++;
+    struct adp_args args = adp_args_of(&command, n_words, words, 0);
     for (int o; (o = adp_args_next(&args)) != ADP_ARGS_END;) {
         size_t n = strlen(read);
         if (o == ADP_ARGS_STOP) {
@@ -83,6 +85,11 @@ START_TEST(each_form_is_read_as_written)
             snprintf(read + n, sizeof read - n, "%d=%s ", o, args.value);
     }
     ck_assert_str_eq(read, lines[_i].read);
+    for (size_t i = 0; i < args.n_operands; i++) {
+        size_t n = strlen(operands);
+        snprintf(operands + n, sizeof operands - n, "+%s ", adp_args_operands(&args)[i]);
+        ck_assert_ptr_nonnull(strstr(read, operands + n));
+    }
 }
 END_TEST
 
