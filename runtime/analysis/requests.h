@@ -11,7 +11,7 @@
  *  2. without a handle, the decision of the same request id that stands nearest before it
  *     in its log, or, when none does, nearest after: lanes are written one after another,
  *     so an outcome may come first.
- * With a decision go those of the same call: the shadows, and any of the same handle. */
+ *     With a decision go those of the same call: the shadows, and any of the same handle. */
 #ifndef ADP_ANALYSIS_REQUESTS_H
 #define ADP_ANALYSIS_REQUESTS_H
 
