@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime/lab/traffic.h"
 
+#include "tests/core/failing.h"
+
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -188,6 +190,38 @@ START_TEST(a_missing_file_is_named)
 }
 END_TEST
 
+/* Draws (first) or reads, with the nth allocation failing. */
+static int make(struct adp_traffic *ret, bool draw, uint64_t n, struct adp_error *err)
+{
+    static const char text[] = HEAD "r0,1,13\nr1,1,\n";
+    fail_allocation(n);
+    int code = draw ? adp_traffic_draw(ret, 1, 1, err)
+                    : adp_traffic_read_text(ret, text, sizeof text - 1, "t.csv", err);
+    fail_allocation(0);
+    return code;
+}
+
+START_TEST(every_allocation_that_fails_is_out_of_memory_and_leaves_nothing)
+{
+    uint64_t failed = 0;
+    for (;;) {
+        struct adp_traffic t = { 0 };
+        struct adp_error e = { 0 };
+        int code = make(&t, _i == 0, failed + 1, &e);
+        if (code == 0) {
+            adp_traffic_finish(&t);
+            break;
+        }
+        ck_assert_int_eq(code, ADP_ENOMEM);
+        ck_assert_str_eq(e.text, "out of memory");
+        ck_assert_ptr_null(t.arrivals);
+        failed++;
+    }
+    /* Drawing takes one, reading one more to find ids that are there twice. */
+    ck_assert_uint_eq(failed, _i == 0 ? 1 : 2);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("traffic");
@@ -200,6 +234,8 @@ int main(void)
                         sizeof bad / sizeof bad[0]);
     tcase_add_test(t, one_request_more_than_the_bound_is_refused);
     tcase_add_test(t, a_missing_file_is_named);
+    tcase_add_loop_test(
+        t, every_allocation_that_fails_is_out_of_memory_and_leaves_nothing, 0, 2);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_ENV);
