@@ -122,6 +122,22 @@ static uint64_t hash_all(const struct adp_runtime *rt)
     return XXH3_64bits_digest(&state);
 }
 
+/* As the scene has it; else the configuration's template. */
+static int fill_log_path(const struct adp_runtime *rt, char *ret, size_t cap,
+                         struct adp_error *err)
+{
+    const struct adp_host_scene *scene = rt->options.scene;
+    if (!scene)
+        return adp_config_log_path(rt->config, rt->loaded[0]->policy.name, ret, cap, err);
+    if (strlen(scene->log_path) >= cap)
+        return adp_error_set(err, ADP_EFULL,
+                             "the path of the log is too long, expected less than %zu "
+                             "bytes",
+                             cap);
+    memcpy(ret, scene->log_path, strlen(scene->log_path) + 1);
+    return 0;
+}
+
 static int place_log(struct adp_runtime *rt, struct adp_errors *errors)
 {
     char path[PATH_MAX], here[PATH_MAX] = "", whole[2 * PATH_MAX];
@@ -129,8 +145,7 @@ static int place_log(struct adp_runtime *rt, struct adp_errors *errors)
     struct adp_error err = { 0 };
     if (rt->config->log_none || rt->options.no_log)
         return 0;
-    if (adp_config_log_path(rt->config, rt->loaded[0]->policy.name, path, sizeof path,
-                            &err) < 0) {
+    if (fill_log_path(rt, path, sizeof path, &err) < 0) {
         add(errors, rt, nowhere, &err);
         return err.code;
     }

@@ -14,6 +14,15 @@
 
 #include <admitperf/runtime.h>
 
+/* What the log says of where its decisions were made, and where it goes, whatever the
+ * configuration says: for decisions that are not made where it speaks of. Requests split
+ * as they would there. Borrowed for the life of the runtime. */
+struct adp_host_scene {
+    const char *experiment, *run, *notes;
+    const char *disclosure_json;
+    const char *log_path; /* the file, no template; never rotated */
+};
+
 struct adp_host_options {
     const struct adp_clock *clock; /* NULL: the machine's */
     uint64_t instance;             /* names this writer in the log; 0: made up */
@@ -21,11 +30,12 @@ struct adp_host_options {
     bool no_log;      /* record nothing, whatever the configuration says */
     uint32_t lanes;   /* 0: 16 */
     uint32_t ring_kb; /* of each lane, a power of two; 0: 1024 */
+    const struct adp_host_scene *scene; /* NULL: as configured */
 };
 
 /* As adp_runtime_open and adp_runtime_open_text. `folder`: what relative plugin paths in
- * the text start from. `options` may be NULL; it is copied, the clock borrowed for the
- * life of the runtime. */
+ * the text start from. `options` may be NULL; it is copied, what it points to borrowed
+ * for the life of the runtime. */
 int adp_host_open(adp_runtime **ret, const char *path,
                   const struct adp_host_options *options, adp_errors *errors);
 int adp_host_open_text(adp_runtime **ret, const char *text, const char *name,

@@ -51,6 +51,19 @@ static void note_unused(const struct adp_config *c, adp_errors *errors)
                        "serve: is not used in-process");
 }
 
+/* But for the log's path, which is no template: assemble.c takes it from the scene. */
+static void set_scene(struct adp_config *c, const struct adp_host_scene *scene)
+{
+    if (!c->split_salt)
+        c->split_salt = c->experiment ? c->experiment : "";
+    c->experiment = scene->experiment;
+    c->run = scene->run;
+    c->notes = scene->notes;
+    c->disclosure_json = scene->disclosure_json;
+    c->log_none = false;
+    c->rotate_bytes = 0;
+}
+
 static int open_config(adp_runtime **ret, struct adp_config *config,
                        const struct adp_host_options *options, adp_errors *errors)
 {
@@ -64,6 +77,8 @@ static int open_config(adp_runtime **ret, struct adp_config *config,
     rt->config = config;
     if (options)
         rt->options = *options;
+    if (options && options->scene)
+        set_scene(config, options->scene);
     rt->clock = options && options->clock ? *options->clock : machine;
     pthread_mutex_init(&rt->lanes_mutex, NULL);
     int code = adp_host_assemble(rt, errors);

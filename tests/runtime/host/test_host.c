@@ -562,6 +562,53 @@ START_TEST(log_none_records_nothing_and_decides)
 }
 END_TEST
 
+/* Which of 32 ids are governed, as bits. */
+static uint32_t arms(const struct adp_host_options *options)
+{
+    static const char body[] =
+        "version: 1\nexperiment: e\nnotes: real\nlog: none\n"
+        "policy: { use: kv_threshold, params: { threshold: 0.5 }, enforce: 0.5 }\n";
+    adp_runtime *rt = NULL;
+    uint32_t governed = 0;
+    ck_assert_int_eq(adp_host_open_text(&rt, body, "t", ".", options, &errors), 0);
+    ck_assert_int_eq(adp_runtime_start(rt, NULL), 0);
+    adp_lane *lane = lane_of(rt);
+    publish(rt, PAGE("0.9", "0"));
+    for (int i = 0; i < 32; i++) {
+        char id[16];
+        snprintf(id, sizeof id, "r%d", i);
+        governed |= (uint32_t)decide(lane, id).enforced << i;
+    }
+    adp_lane_close(lane);
+    ck_assert_int_eq(adp_runtime_close(rt, NULL), 0);
+    return governed;
+}
+
+START_TEST(a_scene_is_what_lines_say_and_leaves_the_split_as_it_is)
+{
+    char path[80];
+    snprintf(path, sizeof path, "%s/{run}.jsonl", folder);
+    const struct adp_host_scene scene = { .experiment = "staged",
+                                          .run = "r7",
+                                          .notes = "not real",
+                                          .disclosure_json = "{\"model\":\"none\"}",
+                                          .log_path = path };
+    const struct adp_host_options staged = { .scene = &scene };
+    uint32_t as_configured = arms(NULL);
+    ck_assert_uint_ne(as_configured, 0);
+    ck_assert_uint_ne(as_configured, UINT32_MAX);
+    ck_assert_uint_eq(arms(&staged), as_configured);
+    json_t *all = lines("{run}", "verdict");
+    ck_assert_uint_eq(json_array_size(all), 32);
+    json_t *line = json_array_get(all, 31);
+    ck_assert_str_eq(word(line, "experiment"), "staged");
+    ck_assert_str_eq(word(line, "run"), "r7");
+    ck_assert_str_eq(word(line, "notes"), "not real");
+    ck_assert_str_eq(word(json_object_get(line, "disclosure"), "model"), "none");
+    json_decref(all);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("host");
@@ -590,6 +637,7 @@ int main(void)
     tcase_add_test(t, half_enforced_splits_by_id_and_says_so);
     tcase_add_test(t, an_explanation_shows_each_gate_with_its_distance);
     tcase_add_test(t, log_none_records_nothing_and_decides);
+    tcase_add_test(t, a_scene_is_what_lines_say_and_leaves_the_split_as_it_is);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_ENV);
