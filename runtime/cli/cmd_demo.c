@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* admitperf demo: three policies on a simulated engine, compared. */
+/* admitperf demo: three policies on a simulated engine, compared; or a configuration's,
+ * reported. */
 #include "runtime/analysis/compare.h"
+#include "runtime/analysis/report.h"
 #include "runtime/cli/args.h"
 #include "runtime/cli/say.h"
 #include "runtime/cli/stop.h"
@@ -15,6 +17,9 @@
 enum { OPT_REPEATS = 256, OPT_SEED, OPT_TRAFFIC };
 
 static const struct adp_option options[] = {
+    { 'c', "config", "FILE",
+      "run this configuration's policies instead, and\n"
+      "report them" },
     { OPT_REPEATS, "repeats", "N",
       "runs of each policy, 1 to 1000 (default 1); with\n"
       "2 or more the comparison has an error bar" },
@@ -35,8 +40,8 @@ static int run(struct adp_args *args);
 const struct adp_command adp_cmd_demo = {
     .name = "demo",
     .does = "run three policies on a simulated engine and compare them",
-    .synopsis = "[--repeats N] [--seed N] [-o DIR]\n"
-                "[--repeats N] --traffic DIR [-o DIR]",
+    .synopsis = "[-c FILE] [--repeats N] [--seed N] [-o DIR]\n"
+                "[-c FILE] [--repeats N] --traffic DIR [-o DIR]",
     .about =
         "No GPU, no cluster, no network: a discrete-time engine with 48 slots, a FIFO\n"
         "queue and a KV cache of 384,000 tokens is offered 2.4 times what it can serve.\n"
@@ -48,7 +53,11 @@ const struct adp_command adp_cmd_demo = {
         "                     48 slots take up before the SLO of 1,500 ms TTFT is lost\n"
         "\n"
         "Every decision is written to DIR/demo/POLICY/r<n>.jsonl. Only time is "
-        "simulated.",
+        "simulated.\n"
+        "\n"
+        "With -c the same traffic faces the policy and the shadows of FILE, which read\n"
+        "vLLM's names for KV cache use, running and waiting requests. The log is of\n"
+        "experiment demo-E, E being FILE's, and says that the engine was simulated.",
     .options = options,
     .example = "admitperf demo --repeats 5",
     .exits =
@@ -79,6 +88,9 @@ static int parse(struct adp_args *args, struct request *ret)
                 return args->exit;
             ret->seeded = true;
             break;
+        case 'c':
+            ret->demo.config = args->value;
+            break;
         case 'o':
             ret->demo.out = args->value;
             break;
@@ -105,21 +117,6 @@ static void show(void *ctx, const char *policy, uint32_t repeat)
     fprintf(stderr, "\r\033[K%s, run %u of %u", policy, repeat, request->demo.repeats);
 }
 
-/* Writes `path` so that a shell reads it as one word. */
-static void print_word(const char *path)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                "0123456789_./-+,@%";
-    if (!path[strspn(path, plain)]) {
-        fputs(path, stdout);
-        return;
-    }
-    putchar('\'');
-    for (; *path; path++)
-        *path == '\'' ? fputs("'\\''", stdout) : putchar(*path);
-    putchar('\'');
-}
-
 /* The comparison of what was just written, and how to look further. */
 static int conclude(const char *out)
 {
@@ -136,12 +133,39 @@ static int conclude(const char *out)
     adp_compare_destroy(compare);
     printf("\nLook further:\n  admitperf report ");
     snprintf(path, sizeof path, "%s/" ADP_DEMO_EXPERIMENT "/kv_threshold", out);
-    print_word(path);
+    adp_say_word(stdout, path);
     printf("\n  admitperf compare --experiment " ADP_DEMO_EXPERIMENT);
     if (strcmp(out, DEFAULT_OUT) != 0) {
         putchar(' ');
-        print_word(out);
+        adp_say_word(stdout, out);
     }
+    printf("\n");
+    return ADP_EXIT_DONE;
+}
+
+static void say_stopped(int signal, const struct adp_demo_options *demo,
+                        const struct adp_demo_result *result)
+{
+    bool theirs = demo->config != NULL;
+    adp_say("stopped by %s after %llu decisions; they are in %s%s",
+            signal == SIGINT ? "SIGINT" : "SIGTERM",
+            (unsigned long long)result->decisions, theirs ? result->folder : demo->out,
+            theirs ? "" : "/" ADP_DEMO_EXPERIMENT);
+}
+
+/* The page on what a configuration's policies did. */
+static int conclude_config(const char *folder)
+{
+    struct adp_report *report;
+    struct adp_error err = { 0 };
+    if (adp_report_read(&folder, 1, &report, &err) < 0) {
+        adp_say_error(&err);
+        return ADP_EXIT_BAD;
+    }
+    adp_report_print(report, stdout);
+    adp_report_destroy(report);
+    printf("\nLook further:\n  admitperf report ");
+    adp_say_word(stdout, folder);
     printf("\n");
     return ADP_EXIT_DONE;
 }
@@ -165,13 +189,17 @@ static int run(struct adp_args *args)
     int failed = adp_demo_run(&request.demo, &result, &err);
     if (terminal)
         fputs("\r\033[K", stderr);
-    if (failed)
+    if (result.errors.n)
+        adp_say_errors(&result.errors);
+    else if (failed)
         adp_say_error(&err);
+    adp_errors_free(&result.errors);
     if (*stop) {
-        adp_say("stopped by %s after %llu decisions; they are in %s/" ADP_DEMO_EXPERIMENT,
-                *stop == SIGINT ? "SIGINT" : "SIGTERM",
-                (unsigned long long)result.decisions, request.demo.out);
+        say_stopped(*stop, &request.demo, &result);
         return 128 + (int)*stop;
     }
-    return failed ? ADP_EXIT_BAD : conclude(request.demo.out);
+    if (failed)
+        return ADP_EXIT_BAD;
+    return request.demo.config ? conclude_config(result.folder)
+                               : conclude(request.demo.out);
 }

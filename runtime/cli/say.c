@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What goes to stderr, and whether a terminal is there to see it in colour. */
+/* What goes to stderr, words for a shell, and whether a terminal is there to see it in colour. */
 #include "runtime/cli/say.h"
 
 #include "core/error.h"
@@ -45,6 +45,20 @@ void adp_say_errors(const struct adp_errors *errors)
 {
     for (uint32_t i = 0; i < errors->n; i++)
         adp_say_error(&errors->list[i]);
+}
+
+void adp_say_word(FILE *to, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                "0123456789_./-+,@%";
+    if (*word && !word[strspn(word, plain)]) {
+        fputs(word, to);
+        return;
+    }
+    putc('\'', to);
+    for (; *word; word++)
+        *word == '\'' ? fputs("'\\''", to) : putc(*word, to);
+    putc('\'', to);
 }
 
 bool adp_say_colour(FILE *stream)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What goes to stderr, and whether a terminal is there to see it in colour. */
+/* What goes to stderr, words for a shell, and whether a terminal is there to see it in colour. */
 #ifndef ADP_RUNTIME_CLI_SAY_H
 #define ADP_RUNTIME_CLI_SAY_H
 
@@ -16,6 +16,9 @@ void adp_say_plain(const char *format, ...) __attribute__((format(printf, 1, 2))
 /* "admitperf: file:line:col: text". */
 void adp_say_error(const struct adp_error *err);
 void adp_say_errors(const struct adp_errors *errors);
+
+/* Writes `word` to `to` so that a shell reads it as one word. */
+void adp_say_word(FILE *to, const char *word);
 
 /* `stream` is a terminal that may be written to in colour: neither NO_COLOR is set (to
  * anything but "", https://no-color.org) nor TERM is dumb. */

@@ -33,8 +33,14 @@ const char *const adp_demo_policies[] = { "no_admission", "kv_threshold", "queue
 struct demo {
     const struct adp_demo_options *options;
     struct adp_demo_result *result;
+    const struct policy *policies; /* that are run, one after the other */
+    unsigned n_policies;
+    char experiment[ADP_CONFIG_MAX_NAME + sizeof ADP_DEMO_EXPERIMENT "-"];
     uint64_t now_ns; /* simulated */
     struct adp_clock clock;
+    /* Of the runtime that is open; there is one at a time. */
+    struct adp_host_scene scene;
+    char run[16], notes[80], disclosure[512], log_path[5000];
 };
 
 /* One policy facing the traffic of one repeat. */
@@ -114,83 +120,74 @@ static int outcome(void *ctx, const struct adp_engine_outcome *o, struct adp_err
     return adp_runtime_flush(run->runtime, err);
 }
 
-/* A YAML double-quoted scalar. Bytes above 0x7e stay as they are: a name that is no UTF-8
- * is then refused with the rest of the configuration. */
-static void quote(FILE *yaml, const char *text)
-{
-    fputc('"', yaml);
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c < 0x20 || c == 0x7f || c == '"' || c == '\\')
-            fprintf(yaml, "\\x%02x", c);
-        else
-            fputc(c, yaml);
-    }
-    fputc('"', yaml);
-}
-
-/* The configuration of one run; freed by the caller. NULL: out of memory. */
-static char *configure(const struct demo *demo, const struct policy *policy,
-                       uint32_t repeat)
+/* What the lines of this repeat say of where they come from. */
+static void set_scene(struct demo *demo, const struct policy *policy, uint32_t repeat)
 {
     const struct adp_demo_options *o = demo->options;
-    char path[4200];
-    char *text = NULL;
-    size_t len;
-    FILE *yaml = open_memstream(&text, &len);
-    if (!yaml)
-        return NULL;
-    fprintf(yaml, "version: 1\nexperiment: %s\nrun: r%u\n", ADP_DEMO_EXPERIMENT, repeat);
+    snprintf(demo->run, sizeof demo->run, "r%u", repeat);
     if (o->traffic)
-        fputs("notes: simulated engine, no GPU; traffic read from a file\n", yaml);
+        snprintf(demo->notes, sizeof demo->notes,
+                 "simulated engine, no GPU; traffic read from a file");
     else
-        fprintf(yaml, "notes: simulated engine, no GPU; seed %" PRIu64 "\n", o->seed);
-    fprintf(yaml,
-            "disclosure:\n"
-            "  model: simulated\n"
-            "  engine: \"%u slots, FIFO queue, %u KV tokens, tick %u ms\"\n"
-            "  hardware: none\n"
-            "  workload: \"%s%u KV tokens per request\"\n"
-            "  slo: { ttft_ms: %u }\n"
-            "  unloaded_ttft_ms: %u\n",
-            ADP_ENGINE_SLOTS, ADP_ENGINE_KV_TOKENS, ADP_ENGINE_TICK_MS,
-            o->traffic ? "" : "400 requests, Poisson, mean 10 per tick, 7..16 ticks, ",
-            ADP_ENGINE_REQUEST_TOKENS, ADP_ENGINE_SLO_MS, ADP_ENGINE_TTFT_MS);
-    fprintf(yaml, "policy: { use: %s%s }\nlog: { path: ", policy->name, policy->settings);
-    snprintf(path, sizeof path, "%s/{experiment}/{policy}/{run}.jsonl", o->out);
-    quote(yaml, path);
-    fputs(" }\n", yaml);
-    bool broken = ferror(yaml) != 0;
-    broken |= fclose(yaml) != 0;
-    if (!broken)
-        return text;
-    free(text);
-    return NULL;
+        snprintf(demo->notes, sizeof demo->notes,
+                 "simulated engine, no GPU; seed %" PRIu64, o->seed);
+    snprintf(demo->disclosure, sizeof demo->disclosure,
+             "{\"model\":\"simulated\","
+             "\"engine\":\"%u slots, FIFO queue, %u KV tokens, tick %u ms\","
+             "\"hardware\":\"none\","
+             "\"workload\":\"%s%u KV tokens per request\","
+             "\"slo\":{\"ttft_ms\":%u},\"unloaded_ttft_ms\":%u}",
+             ADP_ENGINE_SLOTS, ADP_ENGINE_KV_TOKENS, ADP_ENGINE_TICK_MS,
+             o->traffic ? "" : "400 requests, Poisson, mean 10 per tick, 7..16 ticks, ",
+             ADP_ENGINE_REQUEST_TOKENS, ADP_ENGINE_SLO_MS, ADP_ENGINE_TTFT_MS);
+    snprintf(demo->log_path, sizeof demo->log_path, "%s/%s/%s/%s.jsonl", o->out,
+             demo->experiment, policy->name, demo->run);
+    demo->scene = (struct adp_host_scene) {
+        .experiment = demo->experiment,
+        .run = demo->run,
+        .notes = demo->notes,
+        .disclosure_json = demo->disclosure,
+        .log_path = demo->log_path,
+    };
 }
 
+/* `ret->errors` has everything that is wrong with it, `err` the first. */
 static int open_runtime(adp_runtime **ret, struct demo *demo, const struct policy *policy,
-                        uint32_t repeat, struct adp_error *err)
+                        const struct adp_host_options *options, struct adp_error *err)
 {
-    char name[64];
+    char yaml[256], name[80];
     adp_errors errors = { 0 };
+    snprintf(yaml, sizeof yaml, "version: 1\nexperiment: %s\npolicy: { use: %s%s }\n",
+             ADP_DEMO_EXPERIMENT, policy->name, policy->settings);
+    snprintf(name, sizeof name, "demo %s", policy->name);
+    int failed = demo->options->config
+                     ? adp_host_open(ret, demo->options->config, options, &errors)
+                     : adp_host_open_text(ret, yaml, name, ".", options, &errors);
+    if (!failed) {
+        adp_errors_free(&errors); /* notes on what is unused in-process */
+        return 0;
+    }
+    if (errors.n && err && !err->code)
+        *err = errors.list[0];
+    demo->result->errors = errors;
+    return failed;
+}
+
+static int open_repeat(adp_runtime **ret, struct demo *demo, const struct policy *policy,
+                       uint32_t repeat, struct adp_error *err)
+{
     /* The instance is in every line, so it must not be made up. One thread decides, and
      * writes after each request: a small region does. */
     const struct adp_host_options options = {
         .clock = &demo->clock,
-        .instance = ((uint64_t)(policy - policies) + 1) << 32 | repeat,
+        .instance = ((uint64_t)(policy - demo->policies) + 1) << 32 | repeat,
         .own_thread = true,
         .lanes = 1,
         .ring_kb = 256,
+        .scene = &demo->scene,
     };
-    snprintf(name, sizeof name, "demo %s r%u", policy->name, repeat);
-    char *yaml = configure(demo, policy, repeat);
-    int failed = yaml ? adp_host_open_text(ret, yaml, name, ".", &options, &errors)
-                      : adp_error_set(err, ADP_ENOMEM, "out of memory");
-    if (failed && errors.n && err && !err->code)
-        *err = errors.list[0];
-    adp_errors_free(&errors);
-    free(yaml);
-    return failed;
+    set_scene(demo, policy, repeat);
+    return open_runtime(ret, demo, policy, &options, err);
 }
 
 static int run_once(struct demo *demo, const struct policy *policy, uint32_t repeat,
@@ -202,7 +199,7 @@ static int run_once(struct demo *demo, const struct policy *policy, uint32_t rep
     run.id = calloc(traffic->n, sizeof *run.id);
     if (!run.id)
         return adp_error_set(err, ADP_ENOMEM, "out of memory");
-    int failed = open_runtime(&run.runtime, demo, policy, repeat, err);
+    int failed = open_repeat(&run.runtime, demo, policy, repeat, err);
     if (!failed)
         failed = adp_runtime_start(run.runtime, err);
     if (!failed)
@@ -239,7 +236,8 @@ static int run_repeat(struct demo *demo, uint32_t repeat, struct adp_error *err)
     int failed = 0;
     if (!o->traffic)
         failed = adp_traffic_draw(&traffic, o->seed, repeat, err);
-    for (const struct policy *p = policies; p < policies + N_POLICIES; p++) {
+    const struct policy *end = demo->policies + demo->n_policies;
+    for (const struct policy *p = demo->policies; p < end; p++) {
         if (failed || stopped(demo))
             break;
         if (o->traffic) {
@@ -259,10 +257,11 @@ static int run_repeat(struct demo *demo, uint32_t repeat, struct adp_error *err)
 static int rehearse(struct demo *demo, struct adp_error *err)
 {
     const struct adp_demo_options *o = demo->options;
+    const struct policy *end = demo->policies + demo->n_policies;
     int failed = 0;
-    for (const struct policy *p = policies; p < policies + N_POLICIES && !failed; p++) {
+    for (const struct policy *p = demo->policies; p < end && !failed; p++) {
         adp_runtime *runtime = NULL;
-        failed = open_runtime(&runtime, demo, p, 1, err);
+        failed = open_repeat(&runtime, demo, p, 1, err);
         if (!failed)
             failed = adp_runtime_close(runtime, err);
         for (uint32_t r = 1; o->traffic && r <= o->repeats && !failed; r++) {
@@ -275,16 +274,51 @@ static int rehearse(struct demo *demo, struct adp_error *err)
     return failed;
 }
 
+/* Who governs in the configuration, and what its experiment is called here. */
+static int read_config(struct demo *demo, struct policy *ret, char name[64],
+                       struct adp_error *err)
+{
+    const struct adp_host_options options = { .no_log = true };
+    struct adp_demo_result *result = demo->result;
+    adp_runtime *runtime;
+    int failed = open_runtime(&runtime, demo, &policies[0], &options, err);
+    if (failed)
+        return failed;
+    const char *experiment = adp_host_config(runtime)->experiment;
+    snprintf(name, 64, "%s", adp_host_policy(runtime, 0)->policy.name);
+    snprintf(demo->experiment, sizeof demo->experiment, ADP_DEMO_EXPERIMENT "-%s",
+             experiment ? experiment : "unnamed");
+    *ret = (struct policy) { name, "" };
+    demo->policies = ret;
+    demo->n_policies = 1;
+    int n = snprintf(result->folder, sizeof result->folder, "%s/%s/%s",
+                     demo->options->out, demo->experiment, name);
+    failed = adp_runtime_close(runtime, err);
+    if (n < 0 || (size_t)n >= sizeof result->folder)
+        return adp_error_at(err, ADP_EINVAL, demo->options->out, 0, 0,
+                            "path is too long");
+    return failed;
+}
+
 int adp_demo_run(const struct adp_demo_options *options, struct adp_demo_result *ret,
                  struct adp_error *err)
 {
-    struct demo demo = { .options = options, .result = ret };
+    struct demo demo = { .options = options,
+                         .result = ret,
+                         .policies = policies,
+                         .n_policies = N_POLICIES,
+                         .experiment = ADP_DEMO_EXPERIMENT };
+    char name[64];
+    struct policy theirs;
+    const char *const names[] = { name, NULL };
     demo.clock = (struct adp_clock) { &demo, simulated_ns, simulated_ns, real_ns };
     *ret = (struct adp_demo_result) { 0 };
-    int failed = rehearse(&demo, err);
+    int failed = options->config ? read_config(&demo, &theirs, name, err) : 0;
     if (!failed)
-        failed = adp_old_logs_remove(options->out, ADP_DEMO_EXPERIMENT, adp_demo_policies,
-                                     err);
+        failed = rehearse(&demo, err);
+    if (!failed)
+        failed = adp_old_logs_remove(options->out, demo.experiment,
+                                     options->config ? names : adp_demo_policies, err);
     for (uint32_t r = 1; r <= options->repeats && !failed && !stopped(&demo); r++)
         failed = run_repeat(&demo, r, err);
     ret->stopped = stopped(&demo);

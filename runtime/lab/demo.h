@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The demo: the simulated engine driven through the real runtime, once per policy and
- * repeat. Configuration, loading, decisions and logs are the runtime's own; only time is
+ * repeat: the three shipped ones that are compared, or what one configuration says.
+ * Configuration, loading, decisions and logs are the runtime's own; only time is
  * simulated.
  *
  *  1. All policies of a repeat face the same traffic, unless it is read from files that
@@ -8,13 +9,17 @@
  *  2. Equal (seed, repeats) write equal logs, except for what deciding cost.
  *  3. Of what was there before, only the demo's own logs are replaced:
  *     OUT/demo/POLICY/r<n>.jsonl whose first line says experiment "demo", or empty ones;
- *     and only once it is known that every policy loads and all traffic reads.
- *  4. A stopped demo leaves whole logs that hold every decision made. */
+ *     and only once it is known that every policy loads and all traffic reads. Those of
+ *     a configuration for experiment E are of experiment "demo-E".
+ *  4. Every line says that the engine was simulated, whatever the configuration says of
+ *     its own. Signals, policies, shadows and the split are the configuration's.
+ *  5. A stopped demo leaves whole logs that hold every decision made. */
 #ifndef ADP_RUNTIME_LAB_DEMO_H
 #define ADP_RUNTIME_LAB_DEMO_H
 
 #include "core/error.h"
 
+#include <admitperf/runtime.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,7 +32,8 @@
 extern const char *const adp_demo_policies[];
 
 struct adp_demo_options {
-    uint32_t repeats; /* 1..ADP_DEMO_MAX_REPEATS */
+    const char *config; /* run this file's policies; NULL: adp_demo_policies */
+    uint32_t repeats;   /* 1..ADP_DEMO_MAX_REPEATS */
     uint64_t seed;
     const char *out;                   /* folder of the logs; made when not there */
     const char *traffic;               /* folder of POLICY-r<n>.csv; NULL: drawn */
@@ -40,6 +46,8 @@ struct adp_demo_options {
 struct adp_demo_result {
     uint64_t decisions; /* made and written */
     bool stopped;
+    adp_errors errors; /* everything wrong with the configuration; to be freed */
+    char folder[4096]; /* where its logs are: OUT/EXPERIMENT/POLICY */
 };
 
 /* Runs it. On failure, `ret` still says how many decisions the logs hold. ADP_EINVAL: a
