@@ -4,11 +4,11 @@
  *  1. Absence is never zero: a reading is present with a value, or absent with a reason.
  *  2. Out of range is skipped, never clamped.
  *  3. Sources are tried in order and the first that yields a sane value wins; two sources
- * are never added together. The operator's go before the shipped ones.
+ *     are never added together. The operator's go before the shipped ones.
  *  4. Scale is fixed by the metric's name, never guessed from its value.
  *  5. Several series need a declared aggregation. A source of the operator's that matches
  *     several without one makes the signal absent (ambiguous): trying the next source
- * would hide the mistake. */
+ *     would hide the mistake. */
 #ifndef ADP_CORE_SIGNAL_H
 #define ADP_CORE_SIGNAL_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Embedding AdmitPerf: libadmitperf.so in a gateway's own process.
+/* Embedding AdmitPerf: libadmitperf.so in a gateway's own process. Link with
+ * `pkg-config --cflags --libs admitperf`; a whole program is examples/embed/embed.c.
  *
  *     adp_runtime *rt;
  *     adp_errors errors = { 0 };
