@@ -194,7 +194,7 @@ static struct adp_part_signal *signal_of(struct adp_part *part, struct adp_text 
 static int add_signals(struct adp_part *part, const struct adp_entry *entry)
 {
     for (size_t i = 0; i < entry->n_signals; i++) {
-        const struct adp_reading *reading = &entry->signals[i];
+        const struct adp_log_reading *reading = &entry->signals[i];
         bool full = false;
         struct adp_part_signal *signal = signal_of(part, reading->name, i, &full);
         if (!signal) {

@@ -36,7 +36,7 @@ static_assert(ADP_READER_PADDING >= simdjson::SIMDJSON_PADDING, "simdjson reads 
 
 struct adp_reader {
     simdjson::dom::parser parser;
-    std::vector<adp_reading> signals;
+    std::vector<adp_log_reading> signals;
     std::vector<adp_setting> params;
     std::vector<adp_entry_gate> gates;
     std::deque<std::string> words; /* texts that the line holds in another form */

@@ -46,7 +46,7 @@ enum adp_corrupt {
 };
 
 /* A signal and its reading. NaN: absent. */
-struct adp_reading {
+struct adp_log_reading {
     struct adp_text name;
     double value;
 };
@@ -75,7 +75,7 @@ struct adp_entry {
     /* Decisions and states */
     struct adp_text experiment, run, notes, policy, config;
     bool baseline;
-    const struct adp_reading *signals;
+    const struct adp_log_reading *signals;
     size_t n_signals;
 
     /* Decisions and outcomes */
