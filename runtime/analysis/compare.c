@@ -196,8 +196,10 @@ static void caution_run(struct adp_compare *compare, const struct adp_run *run)
     adp_caveats_of_instrument(&own, compare->tally, run);
     adp_caveats_of_cost(&own, run);
     if (run->part->unenforced)
-        adp_caveats_add(&own, "%" PRIu64 " of %" PRIu64 " verdicts were not enforced",
-                        run->part->unenforced, run->part->lines);
+        adp_caveats_add(
+            &own, "%" PRIu64 " of %" PRIu64 " %s not enforced", run->part->unenforced,
+            run->part->lines,
+            adp_page_plural(run->part->lines, "verdict was", "verdicts were"));
     for (size_t i = 0; i < own.n; i++)
         adp_caveats_add(&compare->caveats, "%s: %s", name, own.sentences[i]);
     compare->caveats.broken |= own.broken;
@@ -490,37 +492,47 @@ static void print_checks(FILE *to, const struct adp_candidate *candidate)
     }
 }
 
-/* What the checks allow to be said of the numbers that follow. */
+/* What follows from a check that is not yes. */
+static const char *follows(enum adp_check_name check, enum adp_answer answer)
+{
+    static const char *const failed[] = {
+        "the policy did not act in every repeat, so the difference is not its doing",
+        "the sides did not face the same load",
+        "without outcomes nobody knows what was served in time",
+        "the ranges overlap; the difference is inside the spread between runs"
+    };
+    static const char *const unasked[] = {
+        "it is not known whether the policy acted",
+        "the sides are not known to have faced the same load",
+        "it is not known what was served in time",
+        "without ranges to hold against each other, a difference smaller than the spread "
+        "between runs is none"
+    };
+    return answer == ADP_NO ? failed[check] : unasked[check];
+}
+
+static void print_checks_of(FILE *to, const struct adp_candidate *candidate,
+                            enum adp_answer answer)
+{
+    for (int i = 0; i < ADP_CHECKS; i++)
+        if (candidate->checks[i].answer == answer)
+            adp_page_wrap(to, 2, 4, "%s %s: %s.", answer == ADP_NO ? "NO" : "--",
+                          adp_check_title((enum adp_check_name)i),
+                          follows((enum adp_check_name)i, answer));
+}
+
+/* What the checks allow to be said of the numbers that follow: every one that failed,
+ * then those that could not be asked. */
 static void print_standing(FILE *to, const struct adp_candidate *candidate)
 {
-    const struct adp_check *checks = candidate->checks;
-    bool only_repeats = checks[ADP_CHECK_SEPARATED].answer == ADP_NOT_ASKED;
-    for (int i = 0; i < ADP_CHECKS; i++)
-        only_repeats &= i == ADP_CHECK_SEPARATED || checks[i].answer == ADP_YES;
+    bool failed = false;
     if (adp_versus_holds(candidate))
         return;
-    if (only_repeats)
-        adp_page_wrap(
-            to, 2, 2,
-            "NOT A RESULT YET: without repeats there is no range, and a difference "
-            "smaller than the spread between runs is none.");
-    else if (checks[ADP_CHECK_FIRED].answer == ADP_NO)
-        adp_page_wrap(to, 2, 2,
-                      "NOT A RESULT: the policy did not act in every repeat, so the "
-                      "difference is not its doing.");
-    else if (checks[ADP_CHECK_SAME_LOAD].answer != ADP_YES)
-        adp_page_wrap(
-            to, 2, 2,
-            "NOT A RESULT: the sides are not known to have faced the same load.");
-    else if (checks[ADP_CHECK_OUTCOMES].answer != ADP_YES)
-        adp_page_wrap(
-            to, 2, 2,
-            "NOT A RESULT: without outcomes nobody knows what was served in time.");
-    else
-        adp_page_wrap(
-            to, 2, 2,
-            "NOT A RESULT: the ranges overlap; the difference is inside the spread "
-            "between runs.");
+    for (int i = 0; i < ADP_CHECKS; i++)
+        failed |= candidate->checks[i].answer == ADP_NO;
+    adp_page_wrap(to, 2, 2, failed ? "NOT A RESULT" : "NOT A RESULT YET");
+    print_checks_of(to, candidate, ADP_NO);
+    print_checks_of(to, candidate, ADP_NOT_ASKED);
 }
 
 /* "2630 (2530-2830)" */
