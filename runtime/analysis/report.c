@@ -54,6 +54,8 @@ int adp_report_read(const char *const *paths, size_t n, struct adp_report **ret,
     if (!e)
         e = adp_logs_read(&report->logs, 0, report->tally, NULL, NULL, err);
     if (!e)
+        e = adp_logs_any(&report->logs, 1, err);
+    if (!e)
         e = check_ours(report, err);
     if (!e && adp_tally_finish(report->tally))
         e = adp_error_set(err, ADP_ENOMEM, "out of memory");
@@ -541,9 +543,13 @@ static void print_instrument(FILE *to, const struct adp_run *run)
 }
 
 /* A page from which a caveat is missing for want of memory must not stand. */
-static int print_run(FILE *to, const struct adp_report *report, const struct adp_run *run)
+static int print_run(FILE *to, const struct adp_report *report, const struct adp_run *run,
+                     bool alone)
 {
     struct adp_caveats page = { 0 }, cost = { 0 };
+    for (size_t i = 0; alone && i < report->logs.n_unread; i++)
+        adp_caveats_add(&page, "not read: %s: %s", report->logs.unread[i].path,
+                        report->logs.unread[i].why);
     adp_caveats_of_instrument(&page, report->tally, run);
     adp_caveats_of_finding(&page, run);
     adp_caveats_of_cost(&cost, run);
@@ -571,10 +577,17 @@ int adp_report_print(const struct adp_report *report, FILE *to)
     const struct adp_run *runs = adp_tally_runs(report->tally, &n);
     if (n > 1)
         adp_page_put(to, "%zu runs, told apart by what their lines say.\n\n", n);
+    /* What weakens one run's page stands on it; with several this weakens them all. */
+    if (n > 1 && report->logs.n_unread) {
+        for (size_t i = 0; i < report->logs.n_unread; i++)
+            adp_page_wrap(to, 0, 2, "! not read: %s: %s.", report->logs.unread[i].path,
+                          report->logs.unread[i].why);
+        fputc('\n', to);
+    }
     for (size_t i = 0; i < n; i++) {
         if (i)
             adp_page_rule(to);
-        int e = print_run(to, report, &runs[i]);
+        int e = print_run(to, report, &runs[i], n == 1);
         if (e)
             return e;
     }
@@ -583,6 +596,11 @@ int adp_report_print(const struct adp_report *report, FILE *to)
             adp_page_put(to, "\nNot read, for no line of it is one of ours: %s\n",
                          report->logs.paths[i].path);
     return adp_page_end(to);
+}
+
+void adp_report_unread(const struct adp_report *report, FILE *to)
+{
+    adp_logs_unread(&report->logs, to);
 }
 
 int adp_report_json(const struct adp_report *report, FILE *to)
