@@ -7,10 +7,16 @@
 #include "runtime/lab/old_logs.h"
 
 #include <admitperf/runtime.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 /* 105 = floor((1500 - 180) / 50 * 48 / 12): the SLO leaves 26.4 ticks of waiting, in
  * which 48 slots of 12 ticks each take up 105 requests. So it is fitted to the SLO; 0.90
@@ -38,6 +44,8 @@ struct demo {
     char experiment[ADP_CONFIG_MAX_NAME + sizeof ADP_DEMO_EXPERIMENT "-"];
     uint64_t now_ns; /* simulated */
     struct adp_clock clock;
+    /* Of the files as first loaded, those of shadows too; "" before. */
+    char sha256[N_POLICIES][ADP_MAX_POLICIES][65];
     /* Of the runtime that is open; there is one at a time. */
     struct adp_host_scene scene;
     char run[16], notes[80], disclosure[512], log_path[5000];
@@ -151,36 +159,56 @@ static void set_scene(struct demo *demo, const struct policy *policy, uint32_t r
     };
 }
 
-/* `ret->errors` has everything that is wrong with it, `err` the first. */
+/* Every repeat is to run the code that the first one loaded. */
+static int hold_to_files(const adp_runtime *runtime, char (*sha256)[65],
+                         struct adp_error *err)
+{
+    const struct adp_loaded *loaded;
+    for (uint32_t i = 0; (loaded = adp_host_policy(runtime, i)); i++) {
+        if (!*sha256[i])
+            memcpy(sha256[i], loaded->sha256, sizeof sha256[i]);
+        if (strcmp(sha256[i], loaded->sha256) == 0)
+            continue;
+        return adp_error_at(err, ADP_ESTATE, loaded->path, 0, 0,
+                            "is another file than when the demo began");
+    }
+    return 0;
+}
+
+/* On failure, the result has everything that is wrong with it, `err` the first. */
 static int open_runtime(adp_runtime **ret, struct demo *demo, const struct policy *policy,
                         const struct adp_host_options *options, struct adp_error *err)
 {
     char yaml[256], name[80];
     adp_errors errors = { 0 };
+    adp_runtime *runtime;
     snprintf(yaml, sizeof yaml, "version: 1\nexperiment: %s\npolicy: { use: %s%s }\n",
              ADP_DEMO_EXPERIMENT, policy->name, policy->settings);
     snprintf(name, sizeof name, "demo %s", policy->name);
     int failed = demo->options->config
-                     ? adp_host_open(ret, demo->options->config, options, &errors)
-                     : adp_host_open_text(ret, yaml, name, ".", options, &errors);
-    if (!failed) {
-        adp_errors_free(&errors); /* notes on what is unused in-process */
-        return 0;
+                     ? adp_host_open(&runtime, demo->options->config, options, &errors)
+                     : adp_host_open_text(&runtime, yaml, name, ".", options, &errors);
+    if (failed) {
+        if (errors.n && err && !err->code)
+            *err = errors.list[0];
+        demo->result->errors = errors;
+        return failed;
     }
-    if (errors.n && err && !err->code)
-        *err = errors.list[0];
-    demo->result->errors = errors;
+    adp_errors_free(&errors); /* notes on what is unused in-process */
+    failed = hold_to_files(runtime, demo->sha256[policy - demo->policies], err);
+    if (failed)
+        adp_runtime_close(runtime, NULL);
+    else
+        *ret = runtime;
     return failed;
 }
 
 static int open_repeat(adp_runtime **ret, struct demo *demo, const struct policy *policy,
                        uint32_t repeat, struct adp_error *err)
 {
-    /* The instance is in every line, so it must not be made up. One thread decides, and
-     * writes after each request: a small region does. */
+    /* One thread decides, and writes after each request: a small region does. */
     const struct adp_host_options options = {
         .clock = &demo->clock,
-        .instance = ((uint64_t)(policy - demo->policies) + 1) << 32 | repeat,
         .own_thread = true,
         .lanes = 1,
         .ring_kb = 256,
@@ -300,6 +328,41 @@ static int read_config(struct demo *demo, struct policy *ret, char name[64],
     return failed;
 }
 
+/* Takes the experiment's folder for this demo alone, making it if need be: *ret is open until
+ * the end. Another demo in it would mix its lines with ours. */
+static int take_folder(const char *out, const char *experiment, int *ret,
+                       struct adp_error *err)
+{
+    char path[4200];
+    int n = snprintf(path, sizeof path, "%s/%s/", out, experiment);
+    if (n < 0 || (size_t)n >= sizeof path)
+        return adp_error_at(err, ADP_EINVAL, out, 0, 0, "path is too long");
+    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (mkdir(path, 0777) < 0 && errno != EEXIST)
+            return adp_error_at(err, ADP_EIO, path, 0, 0, "the folder cannot be made: %s",
+                                strerror(errno));
+        *slash = '/';
+    }
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return adp_error_at(err, ADP_EIO, path, 0, 0, "the folder cannot be opened: %s",
+                            strerror(errno));
+    if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+        int code = errno;
+        close(fd);
+        if (code == EWOULDBLOCK)
+            return adp_error_at(
+                err, ADP_ESTATE, path, 0, 0,
+                "another demo is writing here; wait for it, or name another "
+                "folder with -o");
+        return adp_error_at(err, ADP_EIO, path, 0, 0, "the folder cannot be locked: %s",
+                            strerror(code));
+    }
+    *ret = fd;
+    return 0;
+}
+
 int adp_demo_run(const struct adp_demo_options *options, struct adp_demo_result *ret,
                  struct adp_error *err)
 {
@@ -313,14 +376,19 @@ int adp_demo_run(const struct adp_demo_options *options, struct adp_demo_result 
     const char *const names[] = { name, NULL };
     demo.clock = (struct adp_clock) { &demo, simulated_ns, simulated_ns, real_ns };
     *ret = (struct adp_demo_result) { 0 };
+    int folder = -1;
     int failed = options->config ? read_config(&demo, &theirs, name, err) : 0;
     if (!failed)
         failed = rehearse(&demo, err);
+    if (!failed)
+        failed = take_folder(options->out, demo.experiment, &folder, err);
     if (!failed)
         failed = adp_old_logs_remove(options->out, demo.experiment,
                                      options->config ? names : adp_demo_policies, err);
     for (uint32_t r = 1; r <= options->repeats && !failed && !stopped(&demo); r++)
         failed = run_repeat(&demo, r, err);
     ret->stopped = stopped(&demo);
+    if (folder >= 0)
+        close(folder);
     return failed;
 }
