@@ -391,7 +391,7 @@ static uint64_t settle_tickets(struct request *rq, const struct answer *answers,
         if (tickets[i])
             adp_member_outcome((struct adp_member *)&g->member[i], &not_run);
     }
-    return adp_ticket_unslotted(rq->lane);
+    return adp_ticket_unslotted(rq->lane, rq->generations, rq->mono_ns);
 }
 
 static void answer_host(const struct request *rq, const struct answer *a, uint64_t id,
