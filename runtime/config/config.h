@@ -9,6 +9,7 @@
 #ifndef ADP_RUNTIME_CONFIG_H
 #define ADP_RUNTIME_CONFIG_H
 
+#include "core/reason.h"
 #include "core/signal.h"
 
 #include <admitperf/runtime.h>
@@ -16,7 +17,10 @@
 
 #define ADP_CONFIG_MAX_BYTES    (1u << 20)
 #define ADP_CONFIG_MAX_DEPTH    16u
-#define ADP_CONFIG_MAX_POLICIES 8u   /* governing and shadow together */
+#define ADP_CONFIG_MAX_POLICIES 8u    /* governing and shadow together */
+#define ADP_CONFIG_MAX_SCRAPE   64u   /* pages */
+#define ADP_CONFIG_MAX_PATH     1023u /* bytes of a plugin's and of the log's path */
+#define ADP_CONFIG_MAX_NAME     128u /* bytes of an experiment's, a run's, a page's name */
 #define ADP_CONFIG_MAX_ERRORS   100u /* after that, one more says "too many errors" */
 
 struct adp_place {
@@ -33,18 +37,20 @@ struct adp_param_setting {
     const char *name;
     enum adp_param_type
         type; /* OTHER: a word or a structure; the host names it as a wrong type */
-    const char *written; /* the scalar as written, for messages */
+    const char *written; /* what stands there, as messages say it behind "found ":
+                            "0.9", "0.9" in quotes, a mapping */
     double value;        /* NUMBER; BOOL: 0 or 1 */
     bool integral;       /* written without point and exponent */
     bool stated;         /* a provenance was written */
     enum adp_provenance provenance;
-    struct adp_place place, provenance_place;
+    struct adp_place place, value_place, provenance_place; /* place: of the name */
 };
 
 enum adp_on_error { ADP_ON_ERROR_ADMIT, ADP_ON_ERROR_REJECT };
 
 struct adp_policy_setting {
-    const char *use;    /* a shipped name, or a path (holds a '/') */
+    const char *use;    /* a shipped name, or a path (holds a '/'); NULL in a draft: what
+                           was written is no use */
     const char *path;   /* `use` made absolute against the file's folder; NULL: a name */
     const char *sha256; /* 64 lower-case hex digits, or NULL */
     const char *config_json; /* `config:` as JSON, or NULL */
@@ -55,8 +61,6 @@ struct adp_policy_setting {
     struct adp_place place, use_place, sha256_place;
 };
 
-enum adp_status_profile { ADP_STATUS_STANDARD, ADP_STATUS_LLM_D, ADP_STATUS_DYNAMO };
-
 struct adp_scrape_setting {
     const char *name, *url;
     uint64_t interval_ns, timeout_ns;
@@ -65,8 +69,9 @@ struct adp_scrape_setting {
 
 struct adp_config {
     const char *file;                     /* as given, for messages */
-    const char *experiment, *run, *notes; /* NULL: not stated */
-    const char *disclosure_json;          /* NULL: none */
+    const char *experiment, *run, *notes; /* NULL: not stated; the first two are fit to be
+                                             part of a file's path */
+    const char *disclosure_json;          /* compact, ASCII, as written; NULL: none */
     bool has_slo_ttft;
     double slo_ttft_ms;          /* disclosure.slo.ttft_ms */
     const char *split_salt;      /* NULL: the experiment */
@@ -75,7 +80,7 @@ struct adp_config {
     uint32_t n_scrape;
     struct adp_policy_setting *policies; /* [0] governs, the rest are shadows; n >= 1 */
     uint32_t n_policies;
-    enum adp_status_profile status_profile;
+    enum adp_profile status_profile;
     bool log_none;
     const char *log_path;  /* template with {experiment} {policy} {run}, as written or
                               the default; relative to the current directory */
@@ -83,23 +88,44 @@ struct adp_config {
     uint64_t rotate_bytes; /* 0: never */
     uint32_t keep;
     bool has_serve, has_scrape; /* present: an in-process host reports them as unused */
-    uint64_t instance_count;    /* processes that share one quota; 1 */
-    uint64_t hash;              /* XXH3-64 of the file's bytes */
+    uint64_t instance_count; /* processes that share one quota; 1, no key sets it yet */
+    uint64_t hash;           /* XXH3-64 of the file's bytes */
 };
 
-/* Appends an error at a place of `file`; keeps at most ADP_CONFIG_MAX_ERRORS. */
+/* Adds an error at a place of `file`, behind those of an earlier or the same place; one
+ * that is there already is not added twice. Keeps at most ADP_CONFIG_MAX_ERRORS, and
+ * forgets the error when memory is out. [control] */
 void adp_errors_add(struct adp_errors *errors, int code, const char *file,
                     struct adp_place at, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
-/* Reads and checks. `folder`: what relative plugin paths start from. 0, or the code of
- * the first error with all of them in `errors`, sorted by place; *ret untouched. A file
+/* Reads and checks. `folder`: what relative plugin paths start from, NULL: the current
+ * directory; of a file, its own folder. `errors` is empty and receives everything that is
+ * wrong, sorted by place. 0: nothing was, and *ret is the caller's, to be destroyed. Else
+ * the code of the first error (ADP_ENOMEM when memory ran out); *ret untouched. A file
  * without `policy:` is an error. [control] */
 int adp_config_read_file(struct adp_config **ret, const char *path,
                          struct adp_errors *errors);
 int adp_config_read_text(struct adp_config **ret, const char *text, size_t len,
                          const char *name, const char *folder, struct adp_errors *errors);
+
+/* As above, for a caller who has more to check (the host: parameters against the schemas
+ * of the policies), so that this is told together with the rest: *ret is also given when
+ * there are errors, and holds what could be read, defaults in place of what was refused.
+ * It may be used to find further mistakes, and to decide only if `errors` stays empty.
+ * Negative: there is nothing to check. */
+int adp_config_draft_file(struct adp_config **ret, const char *path,
+                          struct adp_errors *errors);
+int adp_config_draft_text(struct adp_config **ret, const char *text, size_t len,
+                          const char *name, const char *folder,
+                          struct adp_errors *errors);
 void adp_config_destroy(struct adp_config *config);
+
+/* Fills the template of log_path: {policy} is `policy`, {experiment} and {run} what is
+ * stated, or else "unnamed" and "r1". ADP_EFULL: longer than 1023 bytes or than `cap`
+ * with its NUL. [control] */
+int adp_config_log_path(const struct adp_config *config, const char *policy, char *ret,
+                        size_t cap, struct adp_error *err);
 
 /* Durations: a number and ns us ms s m h d, no blank ("500ms", "1.5s"); sizes: a number
  * and nothing or B KiB MiB GiB kB MB GB. False: not one. */

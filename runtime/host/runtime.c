@@ -80,7 +80,7 @@ int adp_host_open(adp_runtime **ret, const char *path,
                   const struct adp_host_options *options, adp_errors *errors)
 {
     struct adp_config *config;
-    int code = adp_config_read_file(&config, path, errors);
+    int code = adp_config_draft_file(&config, path, errors);
     return code < 0 ? code : open_config(ret, config, options, errors);
 }
 
@@ -89,7 +89,7 @@ int adp_host_open_text(adp_runtime **ret, const char *text, const char *name,
                        adp_errors *errors)
 {
     struct adp_config *config;
-    int code = adp_config_read_text(&config, text, strlen(text), name, folder, errors);
+    int code = adp_config_draft_text(&config, text, strlen(text), name, folder, errors);
     return code < 0 ? code : open_config(ret, config, options, errors);
 }
 

@@ -149,7 +149,7 @@ static int check_signals(struct check *c)
 
 static bool is_integer(double x)
 {
-    return fabs(x) <= LARGEST_INT && trunc(x) == x;
+    return x >= -LARGEST_INT && x <= LARGEST_INT && (double)(int64_t)x == x;
 }
 
 /* Bounds and default of one parameter. */

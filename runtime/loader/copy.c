@@ -85,9 +85,8 @@ static int create_in_memory(struct adp_copy *copy, const uint8_t *bytes, size_t 
     snprintf(copy->path, sizeof copy->path, "/proc/%ld/fd/%d", (long)getpid(), copy->fd);
     if (!same_file(copy->fd, copy->path))
         return adp_error_at(err, ADP_EIO, path, 0, 0,
-                            "no private copy can be opened in memory: %s is not it, "
-                            "/proc is not mounted or another namespace's",
-                            copy->path);
+                            "no private copy can be opened in memory: /proc is not "
+                            "mounted, or shows other processes");
     return 0;
 }
 

@@ -50,33 +50,47 @@ static int map_copy(void **ret_handle, const struct adp_copy *copy, const char *
     if (!handle)
         return adp_error_at(err, ADP_EABI, path, 0, 0, "cannot be linked: %s",
                             linker_says(copy));
+    /* A host that closes descriptors it does not know frees a copy's number for the next
+     * one, and the linker goes by the name. */
     for (uint32_t i = 0; i < process.n; i++)
         if (process.list[i].handle == handle)
             return adp_error_at(err, ADP_EIO, path, 0, 0,
-                                "the dynamic linker took it for another file that it "
-                                "mapped before as %s; was a descriptor of ours closed?",
+                                "the dynamic linker has mapped another file as %s before",
                                 copy->path);
     *ret_handle = handle;
     return 0;
 }
 
-/* Makes the copy where it can be executed, and maps it. */
-static int map_bytes(void **ret_handle, const struct adp_file *file, const char *path,
-                     struct adp_error *err)
+static int map_in(void **ret_handle, enum adp_copy_place place,
+                  const struct adp_file *file, const char *path, struct adp_error *err)
 {
     struct adp_copy copy;
-    if (adp_copy_create(&copy, ADP_COPY_MEMORY, file->bytes, file->len, path, NULL) < 0) {
-        int r =
-            adp_copy_create(&copy, ADP_COPY_FOLDER, file->bytes, file->len, path, err);
-        if (r < 0)
-            return r;
-    }
-    int r = map_copy(ret_handle, &copy, path, err);
+    int r = adp_copy_create(&copy, place, file->bytes, file->len, path, err);
+    if (r < 0)
+        return r;
+    r = map_copy(ret_handle, &copy, path, err);
     if (r < 0)
         adp_copy_discard(&copy);
     else
         adp_copy_settle(&copy);
     return r;
+}
+
+/* In memory, or, where that does not serve (ADP_EIO), in a folder. */
+static int map_bytes(void **ret_handle, const struct adp_file *file, const char *path,
+                     struct adp_error *err)
+{
+    struct adp_error memory = { 0 }, folder = { 0 };
+    int r = map_in(ret_handle, ADP_COPY_MEMORY, file, path, &memory);
+    if (r == 0)
+        return 0;
+    if (r != ADP_EIO)
+        return adp_error_at(err, r, path, 0, 0, "%s", memory.text);
+    r = map_in(ret_handle, ADP_COPY_FOLDER, file, path, &folder);
+    if (r == 0)
+        return 0;
+    return adp_error_at(err, r, path, 0, 0, "%s%s%s", folder.text,
+                        r == ADP_EABI ? "" : "; ", r == ADP_EABI ? "" : memory.text);
 }
 
 /* The mapping of these bytes: the one there is, or a new one. Under process.lock. */

@@ -77,6 +77,20 @@ START_TEST(a_gap_becomes_one_line_with_the_exact_count)
 }
 END_TEST
 
+START_TEST(lines_are_numbered_without_the_records_that_are_none)
+{
+    stage_publish(&stage, 0.1, 1);
+    stage_publish(&stage, 0.2, 1);
+    stage_words(&stage); /* as a reload does: a record, and no line */
+    stage_publish(&stage, 0.3, 1);
+    json_t *all = stage_lines(&stage);
+    ck_assert_uint_eq(count(all, "snapshot"), 3);
+    for (size_t i = 0; i < 3; i++)
+        ck_assert_uint_eq(number(stage_line(all, "snapshot", i), "seq"), i);
+    json_decref(all);
+}
+END_TEST
+
 START_TEST(a_loss_at_the_very_end_is_said_by_the_end)
 {
     for (int i = 0; i < 1000; i++)
@@ -301,6 +315,7 @@ int main(void)
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, every_decision_is_there_once_in_order);
     tcase_add_test(t, a_gap_becomes_one_line_with_the_exact_count);
+    tcase_add_test(t, lines_are_numbered_without_the_records_that_are_none);
     tcase_add_test(t, a_loss_at_the_very_end_is_said_by_the_end);
     tcase_add_test(t, a_snapshot_comes_before_the_decisions_that_name_it);
     tcase_add_test(t, the_opening_is_the_snapshot_in_force);

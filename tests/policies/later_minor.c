@@ -10,7 +10,7 @@ struct later_signal {
 
 struct later_policy {
     adp_policy known;
-    const char *newer;
+    uint64_t newer[256]; /* more than the host keeps of a policy in all */
 };
 
 static const struct later_signal signals[] = {
@@ -44,5 +44,5 @@ const struct later_policy later = {
         .threading = ADP_CONCURRENT,
         .decide = decide,
     },
-    .newer = "what a later host would read",
+    .newer = { 1 },
 };

@@ -4,15 +4,16 @@
  *     adp_runtime *rt;
  *     adp_errors errors = { 0 };
  *     if (adp_runtime_open(&rt, "admitperf.yaml", &errors) < 0)
- *         ...                                     // every mistake of the file, with its
- * place adp_runtime_start(rt, &err);                // after fork: the log's thread
- * begins here adp_lane_open(&lane, rt, &err);             // one per thread that decides
- *     adp_runtime_publish_text(rt, page, len, &err);      // whenever you have scraped
- *     adp_lane_decide(lane, &facts, &d);               // for each request
- *     if (!d.admitted) refuse(d.status, d.retry_after_ms);
- *     adp_lane_outcome(lane, d.id, NULL, &result);     // when it is over
+ *         ...                                   // every mistake of the file, with its place
+ *     adp_runtime_start(rt, &err);              // after fork: the log's thread begins here
+ *     adp_lane_open(&lane, rt, &err);           // one per thread that decides
+ *     adp_runtime_publish_text(rt, page, len, &err);  // whenever you have scraped
+ *     adp_lane_decide(lane, &facts, &d);        // for each request
+ *     if (!d.admitted)
+ *         refuse(d.status, d.retry_after_ms);
+ *     adp_lane_outcome(lane, d.id, NULL, &result);    // when it is over
  *     adp_lane_close(lane);
- *     adp_runtime_close(rt, &err);                // writes everything
+ *     adp_runtime_close(rt, &err);              // writes everything
  *
  * Classes: [control] one at a time per runtime, may block; [hot] per lane, in the request
  * path: allocates nothing, takes no contended lock, makes no system call but reading the

@@ -36,8 +36,9 @@ static void make(struct sample *s)
 {
     *s = (struct sample) {
         .policy = { ADP_HEAD, .name = "sample", .version = "1.0",
-                    .doc = "a policy \xe2\x80\x94 in UTF-8", .n_signals = 2,
-                    .n_params = 3, .n_gates = 3, .decide = decide },
+                    .doc = "a policy \xe2\x80\x94 in UTF-8 "
+                           "\xe0\xa0\x80\xed\x9f\xbf\xf4\x8f\xbf\xbf",
+                    .n_signals = 2, .n_params = 3, .n_gates = 3, .decide = decide },
         .signals = { { .name = "kv_pressure", .unit = "ratio" },
                      { .name = "queue_depth", .unit = "requests" } },
         .params = { { .name = "threshold",
@@ -99,6 +100,10 @@ DEFECT(digit_name, s->policy.name = "1sample")
 DEFECT(long_policy_name, s->policy.name = long_name)
 DEFECT(bad_utf8, s->policy.doc = "caf\xe9")
 DEFECT(overlong_utf8, s->policy.doc = "\xc0\xaf")
+DEFECT(overlong_3_utf8, s->policy.doc = "\xe0\x9f\xbf")
+DEFECT(overlong_4_utf8, s->policy.doc = "\xf0\x8f\xbf\xbf")
+DEFECT(above_utf8, s->policy.doc = "\xf4\x90\x80\x80")
+DEFECT(cut_utf8, s->policy.doc = "a\xe2\x82")
 DEFECT(surrogate_utf8, s->policy.doc = "\xed\xa0\x80")
 DEFECT(two_lines, s->policy.version = "1\n2")
 DEFECT(long_doc, s->policy.doc = long_text)
@@ -167,6 +172,10 @@ static const struct {
       "[a-z][a-z0-9_]* of at most 63" },
     { bad_utf8, "doc is not one line of UTF-8: byte 3 is 0xe9" },
     { overlong_utf8, "doc is not one line of UTF-8: byte 0 is 0xc0" },
+    { overlong_3_utf8, "doc is not one line of UTF-8: byte 0 is 0xe0" },
+    { overlong_4_utf8, "doc is not one line of UTF-8: byte 0 is 0xf0" },
+    { above_utf8, "doc is not one line of UTF-8: byte 0 is 0xf4" },
+    { cut_utf8, "doc is not one line of UTF-8: byte 1 is 0xe2" },
     { surrogate_utf8, "doc is not one line of UTF-8: byte 0 is 0xed" },
     { two_lines, "version is not one line of UTF-8: byte 1 is 0x0a" },
     { long_doc, "doc is longer than 1023 bytes" },

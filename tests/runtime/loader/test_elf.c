@@ -81,6 +81,7 @@ CHANGE(symbol_size, t->dynamic[DYN_SYMENT].d_un.d_val = 16)
 CHANGE(gnu_elsewhere, t->dynamic[DYN_GNU_HASH].d_un.d_ptr = sizeof *t - 8)
 CHANGE(gnu_buckets, t->gnu_hash[0] = UINT32_MAX)
 CHANGE(gnu_filter, t->gnu_hash[2] = UINT32_MAX)
+CHANGE(gnu_nothing_exported, t->gnu_hash[6] = 0)
 CHANGE(gnu_bucket_low, t->gnu_hash[6] = 1)
 CHANGE(gnu_bucket_high, t->gnu_hash[6] = UINT32_MAX)
 /* The run goes on into the policy behind it: its magic ends it, as symbol 3. */
@@ -129,6 +130,8 @@ static const struct {
     { gnu_elsewhere, "has a damaged dynamic symbol table" },
     { gnu_buckets, "has a damaged dynamic symbol table" },
     { gnu_filter, "has a damaged dynamic symbol table" },
+    { gnu_nothing_exported,
+      "exports no object admitperf_policy_v0, nor a name like it among its 0" },
     { gnu_bucket_low, "has a damaged dynamic symbol table" },
     { gnu_bucket_high, "has a damaged dynamic symbol table" },
     { gnu_endless, "has a damaged dynamic symbol table" },

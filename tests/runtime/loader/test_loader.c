@@ -349,7 +349,7 @@ END_TEST
 START_TEST(a_policy_of_a_later_minor_loads_and_its_rows_keep_their_stride)
 {
     struct adp_loaded *l = load(POLICIES "/later_minor.so");
-    ck_assert_uint_eq(l->policy.size, 152);
+    ck_assert_uint_eq(l->policy.size, 144 + 2048);
     ck_assert_uint_eq(l->policy.signal_size, 32);
     ck_assert_uint_eq(l->policy.n_signals, 2);
     ck_assert_str_eq(adp_loaded_signal(l, 1).name, "queue_depth");
@@ -427,6 +427,24 @@ START_TEST(nothing_is_left_in_the_temporary_folder)
     ck_assert_int_eq(adp_loader_load(NULL, BAD "/missing_function.so", NULL, NULL),
                      ADP_EABI);
     ck_assert_int_eq(rmdir(folder), 0); /* succeeds on an empty one only */
+}
+END_TEST
+
+/* What a host does that becomes a daemon after it has loaded: closes all it does not
+ * know.
+ */
+START_TEST(a_closed_descriptor_never_brings_the_old_code)
+{
+    struct adp_loaded *before = load(kv_threshold);
+    int probe = open("/dev/null", O_RDONLY); /* the copy's is the number below */
+    close(probe);
+    ck_assert_int_eq(close(probe - 1), 0);
+    struct adp_loaded *after = load(queue_depth);
+    ck_assert_str_eq(after->policy.name, "queue_depth");
+    ck_assert_str_eq(before->policy.name, "kv_threshold");
+    ck_assert_uint_eq(ask(before), ADP_REJECT);
+    adp_loaded_destroy(before);
+    adp_loaded_destroy(after);
 }
 END_TEST
 
@@ -525,6 +543,7 @@ int main(void)
     tcase_add_test(t, a_file_replaced_under_its_name_brings_the_new_code);
     tcase_add_test(t, the_same_bytes_are_mapped_once_wherever_they_lie);
     tcase_add_test(t, nothing_is_left_in_the_temporary_folder);
+    tcase_add_test(t, a_closed_descriptor_never_brings_the_old_code);
     tcase_add_test(t, no_more_files_than_the_bound_are_mapped);
     tcase_add_test(t, a_file_refused_after_mapping_is_not_mapped_again);
     tcase_add_test(t, threads_that_load_at_once_share_one_mapping);

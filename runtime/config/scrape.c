@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* `scrape:`: the pages that metrics are taken from, and how often. */
+#include "runtime/config/sections.h"
+
+#include <string.h>
+
+#define DEFAULT_INTERVAL_NS 1000000000u
+enum { MAX_URL = 2048 };
+
+static void read_url(struct adp_doc *doc, const struct adp_key *key,
+                     const struct adp_node *value, void *into)
+{
+    struct adp_scrape_setting *scrape = into;
+    if (!adp_read_is(doc, key, value, ADP_NODE_SCALAR))
+        return;
+    const char *url = value->text, *host = NULL;
+    if (strncmp(url, "http://", 7) == 0)
+        host = url + 7;
+    else if (strncmp(url, "https://", 8) == 0)
+        host = url + 8;
+    if (host && *host && *host != '/' && strlen(url) <= MAX_URL && !strchr(url, ' ') &&
+        adp_text_is_printable(url))
+        scrape->url = url;
+    else
+        adp_read_wrong(doc, key, value, "not an address");
+}
+
+static const struct adp_key scrape_keys[] = {
+    { .word = "name",
+      .read = adp_read_name,
+      .at = offsetof(struct adp_scrape_setting, name),
+      .expected = "a name of at most 128 bytes without '/' or a leading '.'",
+      .required = true },
+    { .word = "url",
+      .read = read_url,
+      .expected = "an address such as http://127.0.0.1:8000/metrics",
+      .required = true },
+    { .word = "interval",
+      .read = adp_read_duration,
+      .at = offsetof(struct adp_scrape_setting, interval_ns),
+      .lo = 50e6,
+      .hi = 3600e9,
+      .expected = "a duration from 50ms to 1h, such as 1s" },
+    { .word = "timeout",
+      .read = adp_read_duration,
+      .at = offsetof(struct adp_scrape_setting, timeout_ns),
+      .lo = 1e6,
+      .hi = 3600e9,
+      .expected = "a duration from 1ms to the interval, such as 500ms" },
+    { 0 },
+};
+
+static void read_one(struct adp_doc *doc, const struct adp_node *value,
+                     struct adp_scrape_setting *scrape)
+{
+    static const struct adp_key key = { .word = "scrape",
+                                        .keys = scrape_keys,
+                                        .expected = "a mapping with name and url" };
+    scrape->place = value->at;
+    scrape->interval_ns = DEFAULT_INTERVAL_NS;
+    adp_read_mapping(doc, &key, value, scrape);
+    const struct adp_node *timeout = NULL;
+    if (scrape->timeout_ns > scrape->interval_ns)
+        timeout = adp_node_find(value, "timeout");
+    if (timeout)
+        adp_doc_error(
+            doc, ADP_EINVAL, timeout->at,
+            "timeout is longer than the interval, found %s, expected at most %gs",
+            adp_phrase_found(timeout).text, (double)scrape->interval_ns / 1e9);
+    if (scrape->timeout_ns == 0)
+        scrape->timeout_ns = scrape->interval_ns;
+}
+
+static void check_name(struct adp_doc *doc, const struct adp_config *config,
+                       const struct adp_node *value)
+{
+    const struct adp_scrape_setting *last = &config->scrape[config->n_scrape - 1];
+    for (const struct adp_scrape_setting *s = config->scrape; s < last; s++)
+        if (last->name && s->name && strcmp(s->name, last->name) == 0) {
+            const struct adp_node *name = adp_node_find(value, "name");
+            adp_doc_error(doc, ADP_EINVAL, name->at,
+                          "name is taken, found %s, expected one of its own (line %u)",
+                          adp_phrase_found(name).text, s->place.line);
+            return;
+        }
+}
+
+void adp_section_scrape(struct adp_doc *doc, const struct adp_key *key,
+                        const struct adp_node *value, void *into)
+{
+    struct adp_config *config = into;
+    config->has_scrape = true;
+    if (!adp_read_is(doc, key, value, ADP_NODE_LIST))
+        return;
+    if (value->n_items > ADP_CONFIG_MAX_SCRAPE) {
+        adp_doc_error(doc, ADP_EFULL, value->at,
+                      "too many entries in scrape, found %u, expected at most %u",
+                      value->n_items, ADP_CONFIG_MAX_SCRAPE);
+        return;
+    }
+    config->scrape = adp_doc_alloc(doc, value->n_items * sizeof *config->scrape);
+    if (!config->scrape)
+        return;
+    for (const struct adp_item *item = value->items; item; item = item->next) {
+        read_one(doc, item->value, &config->scrape[config->n_scrape++]);
+        check_name(doc, config, item->value);
+    }
+}
