@@ -5,6 +5,7 @@
 
 #include <check.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 #define MS     UINT64_C(1000000)
@@ -260,6 +261,44 @@ START_TEST(a_gauge_that_only_moves_with_work_cannot_lock_the_gate)
 }
 END_TEST
 
+/* Threads that ask at the same moments; the reading stands still. */
+enum { THREADS = 4, SECONDS = 200 };
+static pthread_barrier_t together;
+static struct adp_probe shared;
+static struct adp_hysteresis latch;
+
+static void *ask_each_second(void *ret_through)
+{
+    const struct adp_hysteresis_rule rule = { .close_at = 0.9, .open_below = 0.7 };
+    for (uint64_t s = 1; s <= SECONDS; s++) {
+        pthread_barrier_wait(&together);
+        *(unsigned *)ret_through +=
+            adp_probe_due(&shared, 0.99, s * 1000 * MS, 1000 * MS);
+        adp_hysteresis_closed(&latch, &rule, true, s % 2 ? 0.95 : 0.5, s * 1000 * MS);
+    }
+    return NULL;
+}
+
+START_TEST(of_threads_that_ask_at_once_one_is_let_through)
+{
+    pthread_t thread[THREADS];
+    unsigned through[THREADS] = { 0 }, all = 0;
+    pthread_barrier_init(&together, NULL, THREADS);
+    adp_probe_due(&shared, 0.99, 0, 1000 * MS); /* closed */
+    for (unsigned i = 0; i < THREADS; i++)
+        ck_assert_int_eq(pthread_create(&thread[i], NULL, ask_each_second, &through[i]),
+                         0);
+    for (unsigned i = 0; i < THREADS; i++) {
+        ck_assert_int_eq(pthread_join(thread[i], NULL), 0);
+        all += through[i];
+    }
+    pthread_barrier_destroy(&together);
+    ck_assert_uint_eq(all, SECONDS);
+    ck_assert(!adp_hysteresis_closed(&latch, &(struct adp_hysteresis_rule) { 1, 1, 0, 0 },
+                                     false, 0, 0));
+}
+END_TEST
+
 static const struct {
     uint64_t now, then, span;
     bool past;
@@ -292,6 +331,7 @@ int main(void)
     tcase_add_loop_test(t, hysteresis_follows_its_rule, 0, N(hystereses));
     tcase_add_loop_test(t, a_closed_gate_probes, 0, N(probes));
     tcase_add_test(t, a_gauge_that_only_moves_with_work_cannot_lock_the_gate);
+    tcase_add_test(t, of_threads_that_ask_at_once_one_is_let_through);
     tcase_add_loop_test(t, a_span_is_past_when_it_went_by_or_can_never_come, 0, N(times));
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);

@@ -321,6 +321,9 @@ START_TEST(a_long_history_ends_as_a_plain_list_would)
         i++;
     }
     ck_assert_uint_eq(i, n);
+    for (struct adp_row *row = adp_table_prev(t, NULL); row; row = adp_table_prev(t, row))
+        ck_assert_uint_eq(row->key, list[--i]);
+    ck_assert_uint_eq(i, 0);
     free(t);
 }
 END_TEST

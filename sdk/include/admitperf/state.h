@@ -395,11 +395,20 @@ static inline void *adp_table_touch(struct adp_table *t, uint64_t key, uint64_t 
 
 /* The row after `row` (NULL: the first), from the longest idle to the last touched; NULL
  * at the end. Its payload is at `row + 1`. The table must not change in between. O(1) a
- * row, so not for decide, unless the capacity is small. */
+ * row: decide may walk a small table, or the part of a large one that was touched lately,
+ * by adp_table_prev. */
 static inline struct adp_row *adp_table_next(struct adp_table *t,
                                              const struct adp_row *row)
 {
     uint32_t i = row ? row->newer : t->oldest;
+    return i == ADP_NO_ROW ? NULL : adp_table_row(t, i);
+}
+
+/* The row before `row` (NULL: the last touched), from there to the longest idle. */
+static inline struct adp_row *adp_table_prev(struct adp_table *t,
+                                             const struct adp_row *row)
+{
+    uint32_t i = row ? row->older : t->newest;
     return i == ADP_NO_ROW ? NULL : adp_table_row(t, i);
 }
 
