@@ -313,7 +313,7 @@ static inline void stage_close(struct stage *s)
  * such an instance. */
 static inline void stage_spoilt(struct stage *s)
 {
-    static unsigned char saved[STAGE_SAVED];
+    static unsigned char saved[STAGE_SAVED], bad[STAGE_SAVED];
     const struct adp_policy *p = &s->loaded->policy;
     uint64_t len = p->save(s->self, saved, p->max_saved);
     static unsigned char fresh[STAGE_SAVED], again[STAGE_SAVED];
