@@ -122,12 +122,12 @@ static const struct check {
       "do not tie the instance to its process: no atfork handlers, no pid, no thread, no "
       "shared memory" },
 
-    { "R1", "decide and outcome make no system call", 5, "S1", "B1 B8",
-      adp_check_makes_no_system_call,
-      "no printing, locks that wait, files or sleeping in the request path" },
-    { "R2", "decide and outcome allocate nothing", 5, "S1", "B1 B8",
+    { "R1", "decide and outcome allocate nothing", 5, "S1", "B1 B8",
       adp_check_allocates_nothing,
       "allocate in create, with a bound; reuse the oldest row when a table is full" },
+    { "R2", "decide and outcome make no system call", 5, "R1", "",
+      adp_check_makes_no_system_call,
+      "no printing, locks that wait, files or sleeping in the request path" },
     { "R3", "decide keeps to its budget", 5, "S1", "B1", adp_check_keeps_to_budget,
       "do less for each request: precompute in create and outcome, bound every loop" },
     { "R4", "generations follow one another under traffic", 8, "S2 L3", "B1",

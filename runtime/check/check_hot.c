@@ -13,44 +13,6 @@
 
 /* --- R1 --- */
 
-/* Memory that libc has at hand afterwards: that an allocation asks the system for more is
- * not what is looked for here. */
-static void fill_heap(struct adp_trial *trial)
-{
-    enum { AT_HAND = 4 << 20 };
-    mallopt(M_TRIM_THRESHOLD, 64 << 20);
-    mallopt(M_MMAP_THRESHOLD, 64 << 20);
-    void *at = malloc(AT_HAND);
-    if (!at)
-        adp_trial_skip(trial, "out of memory");
-    memset(at, 1, AT_HAND);
-    free(at);
-}
-
-void adp_check_makes_no_system_call(struct adp_trial *trial)
-{
-    enum { REQUESTS = 20000 };
-    struct adp_subject subject;
-    struct adp_play play;
-    double param[ADP_MAX_PARAMS];
-    uint64_t seed = trial->seed;
-    uint32_t n = adp_trial_share(trial, REQUESTS);
-    adp_subject_load(&subject, trial, trial->path);
-    adp_subject_params(&subject, ADP_VALUES_TYPICAL, &seed, param);
-    struct adp_plan plan = { .seed = seed, .every_end = true };
-    struct adp_start start = { .param = param };
-    adp_play_open(&play, &subject, &plan, &start);
-    fill_heap(trial);
-    if (!adp_trap_set(trial, ADP_TRAP_ALL))
-        adp_trial_skip(trial, "this system allows no filter of system calls");
-    for (uint32_t i = 0; i < n; i++)
-        adp_play_step(&play);
-    adp_traffic_settle(&play.traffic, &play.instance, 0);
-    /* destroy may ask the system for what it wants; the filter stays, so it is not called */
-}
-
-/* --- R2 --- */
-
 void adp_check_allocates_nothing(struct adp_trial *trial)
 {
     enum { REQUESTS = 50000, NOISE = 1 << 14 };
@@ -81,6 +43,29 @@ void adp_check_allocates_nothing(struct adp_trial *trial)
         adp_trial_fail(trial, "%u requests let the heap grow by %zu bytes", n,
                        after - heap);
     adp_play_close(&play);
+}
+
+/* --- R2 --- */
+
+void adp_check_makes_no_system_call(struct adp_trial *trial)
+{
+    enum { REQUESTS = 20000 };
+    struct adp_subject subject;
+    struct adp_play play;
+    double param[ADP_MAX_PARAMS];
+    uint64_t seed = trial->seed;
+    uint32_t n = adp_trial_share(trial, REQUESTS);
+    adp_subject_load(&subject, trial, trial->path);
+    adp_subject_params(&subject, ADP_VALUES_TYPICAL, &seed, param);
+    struct adp_plan plan = { .seed = seed, .every_end = true };
+    struct adp_start start = { .param = param };
+    adp_play_open(&play, &subject, &plan, &start);
+    if (!adp_trap_set(trial, ADP_TRAP_ALL))
+        adp_trial_skip(trial, "this system allows no filter of system calls");
+    for (uint32_t i = 0; i < n; i++)
+        adp_play_step(&play);
+    adp_traffic_settle(&play.traffic, &play.instance, 0);
+    /* destroy may ask the system for what it wants; the filter stays, so it is not called */
 }
 
 /* --- R3 --- */

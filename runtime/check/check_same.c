@@ -106,7 +106,7 @@ static void play_elsewhere(void *ctx)
         setlocale(LC_ALL, "C.UTF-8");
     mallopt(M_PERTURB, 0x5a);
     if (chdir("/") != 0)
-        _exit(1);
+        adp_child_exit(1);
     adp_subject_load(&subject, e->trial, e->trial->path);
     for (uint32_t r = 0; r < e->rounds; r++)
         soiled_play(&subject, r, 0xa5, e->said + (size_t)r * REQUESTS);
@@ -116,7 +116,7 @@ static void must_have_ended_well(struct adp_trial *trial, const struct adp_child
 {
     char words[200], where[200];
     if (trial->slate->status)
-        _exit(0); /* it has said what is wrong */
+        adp_child_exit(0); /* it has said what is wrong */
     if (child->finished)
         return;
     adp_child_words(child, trial->options->limit_ms / 2, words, sizeof words);

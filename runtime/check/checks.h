@@ -56,8 +56,8 @@ void adp_check_is_concurrent(struct adp_trial *trial);
 void adp_check_survives_fork(struct adp_trial *trial);
 
 /* check_hot.c */
-void adp_check_makes_no_system_call(struct adp_trial *trial);
 void adp_check_allocates_nothing(struct adp_trial *trial);
+void adp_check_makes_no_system_call(struct adp_trial *trial);
 void adp_check_keeps_to_budget(struct adp_trial *trial);
 
 /* check_reload.c */

@@ -12,9 +12,16 @@
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+void adp_child_exit(int status)
+{
+    for (;;)
+        syscall(SYS_exit_group, status);
+}
 
 /* Ends with work's return, which `came_back`, shared memory, tells from an exit. */
 static _Noreturn void be_child(pid_t parent, int output, volatile uint32_t *came_back,
@@ -25,7 +32,7 @@ static _Noreturn void be_child(pid_t parent, int output, volatile uint32_t *came
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
-        _exit(1);
+        adp_child_exit(1);
     setrlimit(RLIMIT_CORE, &none);
     if (null >= 0)
         dup2(null, STDIN_FILENO);
@@ -39,7 +46,7 @@ static _Noreturn void be_child(pid_t parent, int output, volatile uint32_t *came
         close(output);
     work(ctx);
     *came_back = 1;
-    _exit(0);
+    adp_child_exit(0);
 }
 
 /* Whether it ended in time. Without pidfd_open (before Linux 5.3): looked at each

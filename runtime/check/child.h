@@ -32,6 +32,10 @@ struct adp_child {
 void adp_child_run(struct adp_child *ret, uint32_t limit_ms, void (*work)(void *ctx),
                    void *ctx);
 
+/* Ends this process at once, past whatever a sanitizer does in _exit: it may not be able
+ * to any more. Safe in a signal's handler. */
+_Noreturn void adp_child_exit(int status);
+
 /* "was killed by SIGSEGV", "did not come back within 10 s", … */
 void adp_child_words(const struct adp_child *child, uint32_t limit_ms, char *to,
                      size_t cap);

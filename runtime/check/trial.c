@@ -2,10 +2,11 @@
 /* What a check says (runtime/check/trial.h). */
 #include "runtime/check/trial.h"
 
+#include "runtime/check/child.h"
+
 #include <stdarg.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 void adp_trial_at(struct adp_trial *trial, enum adp_called call)
 {
@@ -46,7 +47,7 @@ void adp_trial_fail(struct adp_trial *trial, const char *format, ...)
     va_start(args, format);
     say(trial, ADP_CHECK_FAIL, format, args);
     va_end(args);
-    _exit(0);
+    adp_child_exit(0);
 }
 
 void adp_trial_skip(struct adp_trial *trial, const char *format, ...)
@@ -55,7 +56,7 @@ void adp_trial_skip(struct adp_trial *trial, const char *format, ...)
     va_start(args, format);
     say(trial, ADP_CHECK_SKIP, format, args);
     va_end(args);
-    _exit(0);
+    adp_child_exit(0);
 }
 
 uint32_t adp_trial_share(const struct adp_trial *trial, uint32_t n)
