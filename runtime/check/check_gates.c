@@ -126,11 +126,13 @@ static void judge_margin(struct judge *j, const struct adp_view *v,
     }
 }
 
+/* Who has a memory may let one through that the dice would refuse, as a probe. */
 static void judge_chance(struct judge *j, const struct adp_view *v,
                          const struct adp_verdict *w)
 {
+    bool refused = w->action != ADP_ADMIT, below = v->draw < w->p;
     char what[120];
-    if (!(w->set & ADP_SET_P) || (w->action != ADP_ADMIT) == (v->draw < w->p))
+    if (!(w->set & ADP_SET_P) || refused == below || (!refused && j->has_state))
         return;
     snprintf(what, sizeof what, "but its draw is %.17g: refused is whose draw is below p",
              v->draw);
