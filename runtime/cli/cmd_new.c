@@ -132,11 +132,11 @@ static bool is_name(const char *text)
 static int check(struct adp_args *args, struct asked *asked)
 {
     char path[PATH_MAX];
-    if (args->n_operands != 1)
-        return adp_args_wrong(args,
-                              args->n_operands ? "takes one name, found \"%s\" too"
-                                               : "no name given: NAME",
-                              args->n_operands ? args->operands[1] : "");
+    if (!args->n_operands)
+        return adp_args_wrong(args, "no name given: NAME");
+    if (args->n_operands > 1)
+        return adp_args_wrong(args, "takes one name, found \"%s\" too",
+                              args->operands[1]);
     asked->name = args->operands[0];
     if (!is_name(asked->name))
         return adp_args_wrong(args,
@@ -246,6 +246,8 @@ static int compose(const struct asked *asked, struct file ret_list[N_FILES],
 
 /* --- making --- */
 
+enum { MADE = 0, STOPPED = 1 };
+
 static int refuse(struct adp_error *err, const char *path, const char *what)
 {
     return adp_error_at(err, ADP_EIO, path, 0, 0, "%s: %s", what, strerror(errno));
@@ -259,8 +261,9 @@ static int write_file(int folder, const struct file *file, struct adp_error *err
     if (fd < 0)
         return refuse(err, file->name, "cannot make");
     size_t len = strlen(file->text), done = 0;
-    for (ssize_t n = 1; n > 0 && done<len; done += n> 0 ? (size_t)n : 0)
-        n = write(fd, file->text + done, len - done);
+    ssize_t n;
+    while (done < len && (n = write(fd, file->text + done, len - done)) > 0)
+        done += (size_t)n;
     int code = done == len ? 0 : refuse(err, file->name, "cannot write");
     if (close(fd) != 0 && code == 0)
         code = refuse(err, file->name, "cannot write");
@@ -269,7 +272,7 @@ static int write_file(int folder, const struct file *file, struct adp_error *err
     return code;
 }
 
-/* All of it or nothing; *stop, too, ends it with nothing. */
+/* All of it or nothing. MADE, STOPPED or a negative code. */
 static int make(const char *path, const struct file list[N_FILES],
                 const volatile sig_atomic_t *stop, struct adp_error *err)
 {
@@ -279,11 +282,13 @@ static int make(const char *path, const struct file list[N_FILES],
                                : refuse(err, path, "cannot make the folder");
     int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), n = 0;
     int code = folder < 0 ? refuse(err, path, "cannot open the folder") : 0;
-    while (code == 0 && !*stop && n < N_FILES) {
+    while (code == MADE && !*stop && n < N_FILES) {
         code = write_file(folder, &list[n], err);
         n += code == 0;
     }
-    if (n < N_FILES) {
+    if (code == MADE && *stop)
+        code = STOPPED;
+    if (code != MADE) {
         while (n > 0)
             unlinkat(folder, list[--n].name, 0);
         rmdir(path);
@@ -319,8 +324,8 @@ static int run(struct adp_args *args)
         code = make(asked.folder, list, stop, &err);
     if (code < 0)
         adp_say_error(&err);
-    else if (!*stop)
+    else if (code == MADE)
         teach(&asked, list);
     release(list);
-    return code < 0 ? ADP_EXIT_BAD : *stop ? 128 + (int)*stop : ADP_EXIT_DONE;
+    return code < 0 ? ADP_EXIT_BAD : code == STOPPED ? 128 + (int)*stop : ADP_EXIT_DONE;
 }
