@@ -121,6 +121,9 @@ static bool chosen(const struct adp_run *run, const struct choice *choice)
     if (choice->experiment &&
         (!experiment || strcmp(experiment, choice->experiment) != 0))
         return false;
+    /* A shadow governs nothing: what became of its requests says nothing about it. */
+    if (adp_part_is_shadow(run->part))
+        return false;
     return choice->which == ALL || run->part->baseline == (choice->which == BASELINES);
 }
 
@@ -252,6 +255,13 @@ static void caution(struct adp_compare *compare)
     if (!compare->baseline.part->baseline)
         adp_caveats_add(&compare->caveats, "%s does not call itself a baseline",
                         policy_of(compare->baseline.part));
+    size_t n_runs;
+    const struct adp_run *runs = adp_tally_runs(compare->tally, &n_runs);
+    for (size_t i = 0; i < n_runs; i++)
+        if (adp_part_is_shadow(runs[i].part))
+            adp_caveats_add(&compare->caveats,
+                            "%s ran as a shadow and is not compared: it governed nothing",
+                            policy_of(runs[i].part));
     caution_side(compare, &compare->baseline);
     for (size_t i = 0; i < compare->n; i++)
         caution_side(compare, &compare->candidates[i].side);
@@ -550,8 +560,7 @@ static const char *follows(enum adp_check_name check, enum adp_answer answer)
         "it is not known whether the policy acted",
         "the sides are not known to have faced the same load",
         "it is not known what was served in time",
-        "without ranges to hold against each other, a difference smaller than the spread "
-        "between runs is none"
+        "without ranges, a difference smaller than the spread between runs is none"
     };
     return answer == ADP_NO ? failed[check] : unasked[check];
 }

@@ -52,6 +52,11 @@ struct adp_log_reading {
     double value;
 };
 
+/* Why a signal was absent: "out_of_range", …. */
+struct adp_log_why {
+    struct adp_text name, why;
+};
+
 /* A parameter. `value` is NaN when it is no number (the original takes anything);
  * `word` is then its JSON, and empty otherwise. */
 struct adp_setting {
@@ -78,6 +83,8 @@ struct adp_entry {
     bool baseline;
     const struct adp_log_reading *signals;
     size_t n_signals;
+    const struct adp_log_why *whys; /* of those absent, where the line says */
+    size_t n_whys;
 
     /* Decisions and outcomes */
     struct adp_text request_id;
@@ -100,8 +107,9 @@ struct adp_entry {
 
     /* Outcomes */
     double ttft_ms;
-    int ok;       /* 1 met its SLO, 0 did not, -1 the host does not say */
-    uint32_t end; /* enum adp_end: done, failed or cancelled; 0: it does not say */
+    bool ttft_given; /* the key is there, whatever it holds */
+    int ok;          /* 1 met its SLO, 0 did not, -1 the host does not say */
+    uint32_t end;    /* enum adp_end: done, failed or cancelled; 0: it does not say */
 
     /* Losses */
     double lost; /* records */

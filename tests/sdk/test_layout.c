@@ -296,6 +296,42 @@ START_TEST(a_retry_time_is_rounded_up_and_only_stated_above_zero)
 }
 END_TEST
 
+static const struct {
+    double margin, at, above; /* as stated by adp_margin, by adp_margin_above */
+} margins[] = {
+    { 0.5, 0.5, 0.5 },        { -0.5, -0.5, -0.5 },       { 0.0, 0.0, -0x1p-53 },
+    { -0.0, -0.0, -0x1p-53 }, { 5e-324, 5e-324, 5e-324 },
+};
+
+START_TEST(a_margin_that_fires_only_above_0_is_never_0)
+{
+    adp_verdict w = { .size = sizeof w };
+    adp_margin(&w, margins[_i].margin);
+    ck_assert(w.margin == margins[_i].at && w.set == ADP_SET_MARGIN);
+    w.set = 0;
+    adp_margin_above(&w, margins[_i].margin);
+    ck_assert(w.margin == margins[_i].above && w.set == ADP_SET_MARGIN);
+}
+END_TEST
+
+START_TEST(a_policy_that_cannot_says_why_in_the_room_it_has)
+{
+    char error[] = "............";
+    adp_setup setup = { .size = sizeof setup, .error = error, .error_cap = 8 };
+    ck_assert_ptr_null(adp_cannot(&setup, "out of memory"));
+    ck_assert_mem_eq(error, "out of \0....", 12);
+    setup.error_cap = sizeof error;
+    adp_cannot(&setup, "short");
+    ck_assert_str_eq(error, "short");
+    setup.error_cap = 0;
+    adp_cannot(&setup, "nothing");
+    ck_assert_str_eq(error, "short");
+    setup.error = NULL;
+    setup.error_cap = 8;
+    ck_assert_ptr_null(adp_cannot(&setup, "nowhere"));
+}
+END_TEST
+
 #define N(a) (int)(sizeof(a) / sizeof((a)[0]))
 
 int main(void)
@@ -311,6 +347,8 @@ int main(void)
                         N(gates));
     tcase_add_loop_test(t, a_retry_time_is_rounded_up_and_only_stated_above_zero, 0,
                         N(defers));
+    tcase_add_loop_test(t, a_margin_that_fires_only_above_0_is_never_0, 0, N(margins));
+    tcase_add_test(t, a_policy_that_cannot_says_why_in_the_room_it_has);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_ENV);

@@ -353,6 +353,34 @@ static inline void adp_defer(adp_verdict *w, uint32_t reason, uint32_t slot, dou
     }
 }
 
+/* States how far a refusal is off, in card.margin_unit: for a rule that fires at 0 and
+ * above. */
+static inline void adp_margin(adp_verdict *w, double margin)
+{
+    w->margin = margin;
+    w->set |= ADP_SET_MARGIN;
+}
+
+/* The same for a rule that fires only above 0, so that the margin never says "fires" of an
+ * admit: 0 itself becomes a hair less (2^-53). */
+static inline void adp_margin_above(adp_verdict *w, double margin)
+{
+    adp_margin(w, margin == 0.0 ? -0x1p-53 : margin);
+}
+
+/* Says why there is no instance: `return adp_cannot(setup, "…");` in create. One sentence,
+ * lower case, no full stop. */
+static inline void *adp_cannot(const adp_setup *setup, const char *why)
+{
+    if (setup->error && setup->error_cap) {
+        uint64_t n = 0;
+        for (; why[n] && n + 1 < setup->error_cap; n++)
+            setup->error[n] = why[n];
+        setup->error[n] = '\0';
+    }
+    return NULL;
+}
+
 ADP_SAME(sizeof(void *) == 8 && sizeof(double) == 8);
 ADP_SAME(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
 #if ADP_ABI_MINOR == 0

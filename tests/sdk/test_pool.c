@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/* The saturation of a pool (admitperf/pool.h), worked out by hand: 5 waiting requests or
+ * 80 % of the KV cache are 1. Slots: another signal, the queue, the cache. */
+#include <admitperf/pool.h>
+
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ABSENT NAN
+enum { OTHER, QUEUE, KV, N_SIGNALS };
+
+static const struct {
+    const char *claim;
+    unsigned engines;     /* that have readings; 0: the pool has */
+    double reading[3][2]; /* queue, kv */
+    double behind;        /* the pooled reading */
+    double saturation[2]; /* absent left out; absent saturated. ABSENT: there is none */
+    double known;
+    uint32_t binding;
+} rows[] = {
+    { "a pooled queue", 0, { { 4, 0.2 } }, 1, { 0.8, 0.8 }, 0.8, QUEUE },
+    { "a pooled cache", 0, { { 1, 0.6 } }, 1, { 0.75, 0.75 }, 0.75, KV },
+    { "a pooled queue of four", 0, { { 10, 0.2 } }, 4, { 0.5, 0.5 }, 0.5, QUEUE },
+    { "equal terms are the queue's", 0, { { 5, 0.8 } }, 1, { 1, 1 }, 1, QUEUE },
+    { "idle", 0, { { 0, 0 } }, 1, { 0, 0 }, 0, QUEUE },
+    { "nothing known", 0, { { ABSENT, ABSENT } }, 1, { ABSENT, 1 }, -1, ADP_NONE },
+    { "a queue unknown", 0, { { ABSENT, 0.4 } }, 1, { 0.5, 1 }, 0.5, KV },
+    { "a cache unknown", 0, { { 2, ABSENT } }, 1, { 0.4, 1 }, 0.4, QUEUE },
+    { "more than 1 though half is unknown",
+      0,
+      { { 8, ABSENT } },
+      1,
+      { 1.6, 1.6 },
+      1.6,
+      QUEUE },
+    { "idle, the queue unknown", 0, { { ABSENT, 0 } }, 1, { 0, 1 }, 0, KV },
+
+    { "a mean of engines", 2, { { 10, 0 }, { 0, 0.4 } }, 9, { 1.25, 1.25 }, 1.25, QUEUE },
+    { "caches make most of it",
+      3,
+      { { 3, 0 }, { 0, 0.32 }, { 0, 0.32 } },
+      9,
+      { 1.4 / 3, 1.4 / 3 },
+      1.4 / 3,
+      KV },
+    { "one engine unknown",
+      2,
+      { { 2, 0 }, { ABSENT, ABSENT } },
+      9,
+      { 0.4, 0.7 },
+      0.4,
+      QUEUE },
+    { "half an engine unknown",
+      2,
+      { { 2, 0 }, { ABSENT, 0.08 } },
+      9,
+      { 0.25, 0.7 },
+      0.25,
+      QUEUE },
+    { "all engines unknown",
+      2,
+      { { ABSENT, ABSENT }, { ABSENT, ABSENT } },
+      9,
+      { ABSENT, 1 },
+      -1,
+      ADP_NONE },
+};
+
+START_TEST(a_saturation_is_as_worked_out_by_hand)
+{
+    double signal[N_SIGNALS] = { 77, 1e9, 1e9 }, engine[3 * N_SIGNALS];
+    uint64_t present = 7, engine_present[3] = { 0 };
+    for (unsigned r = 0; r < 3; r++)
+        for (unsigned i = 0; i < N_SIGNALS; i++) {
+            double value = i == OTHER ? 77 : rows[_i].reading[r][i - 1];
+            engine[r * N_SIGNALS + i] = isnan(value) ? -1e9 : value;
+            engine_present[r] |= (uint64_t)!isnan(value) << i;
+        }
+    if (!rows[_i].engines) {
+        memcpy(signal, engine, sizeof signal);
+        present = engine_present[0];
+    }
+    const adp_view view = { .size = sizeof view,
+                            .signal = signal,
+                            .present = present,
+                            .n_replicas = rows[_i].engines,
+                            .replica = engine,
+                            .replica_present = engine_present };
+    for (unsigned saturated = 0; saturated < 2; saturated++) {
+        const struct adp_pool_rule rule = { .n_signals = N_SIGNALS,
+                                            .queue = QUEUE,
+                                            .kv = KV,
+                                            .queue_threshold = 5,
+                                            .kv_threshold = 0.8,
+                                            .engines = rows[_i].behind,
+                                            .absent_saturated = saturated };
+        struct adp_pool pool = adp_pool_read(&view, &rule);
+        double expected = rows[_i].saturation[saturated];
+        ck_assert_msg(pool.present == !isnan(expected), "%s", rows[_i].claim);
+        if (pool.present)
+            ck_assert_msg(fabs(pool.saturation - expected) < 1e-12, "%s: %.17g",
+                          rows[_i].claim, pool.saturation);
+        ck_assert_double_eq_tol(pool.known, rows[_i].known, 1e-12);
+        ck_assert_uint_eq(pool.binding, rows[_i].binding);
+        ck_assert_uint_eq(adp_pool_reason(&pool, &rule, false), ADP_R_SIGNAL_STALE);
+        if (pool.binding != ADP_NONE)
+            ck_assert_uint_eq(adp_pool_reason(&pool, &rule, true),
+                              pool.binding == QUEUE ? ADP_R_QUEUE_DEPTH
+                                                    : ADP_R_KV_PRESSURE);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("pool");
+    TCase *t = tcase_create("pool");
+    tcase_add_loop_test(t, a_saturation_is_as_worked_out_by_hand, 0,
+                        (int)(sizeof rows / sizeof rows[0]));
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_ENV);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
