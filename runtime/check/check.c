@@ -290,7 +290,8 @@ static void ask(struct run *run, int i, struct adp_check_result *result)
     memcpy(policy, slate->policy, sizeof policy);
     memset(slate, 0, sizeof *slate);
     memcpy(slate->policy, policy, sizeof policy);
-    adp_child_run(&child, run->options.limit_ms, work, &w);
+    struct adp_child_limit limit = { run->options.limit_ms, run->options.stop };
+    adp_child_run(&child, limit, work, &w);
     result->ms = now_ms() - from;
     take_result(result, run, &child, &run->died[i]);
     run->failed[i] = result->status == ADP_CHECK_FAIL;
@@ -333,9 +334,14 @@ static uint32_t seed_of(const char *sha256)
     return seed ? seed : 1;
 }
 
+static bool is_stopped(const struct run *run)
+{
+    return run->options.stop && *run->options.stop;
+}
+
 static void run_all(struct run *run)
 {
-    for (int i = 0; i < N_CHECKS; i++)
+    for (int i = 0; i < N_CHECKS && !is_stopped(run); i++)
         if (run->wanted[i])
             run_one(run, i);
     memcpy(run->report->policy, run->trial.slate->policy, sizeof run->report->policy);
@@ -387,6 +393,8 @@ int adp_check_run(struct adp_check_report *ret, const char *path,
                                       .scratch = scratch,
                                       .slate = slate };
     run_all(run);
+    if (is_stopped(run))
+        r = adp_error_set(err, ADP_ESTATE, "stopped by a signal");
 out:
     if (scratch[0])
         adp_copies_remove(scratch);

@@ -20,6 +20,7 @@
 
 #include "core/error.h"
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -39,6 +40,8 @@ struct adp_check_options {
     uint32_t seed;      /* 0: from the file's bytes */
     uint32_t limit_ms;  /* of each check; 0: ADP_CHECK_LIMIT */
     uint32_t percent;   /* of the usual number of requests; 0: 100 */
+    /* Not 0: stop. Looked at between checks, and when a signal arrives. NULL: none. */
+    const volatile sig_atomic_t *stop;
 };
 
 struct adp_check_result {
@@ -60,7 +63,7 @@ struct adp_check_report {
 
 /* Runs the checks. `path` is absolute; `options` may be NULL. Fills *ret and returns 0,
  * whatever the checks found. ADP_EINVAL: no check is called `only` (the nearest is
- * named); ADP_ENOENT, ADP_EABI, ADP_EFULL, ADP_EIO: the file cannot be read
+ * named); ADP_ESTATE: stopped; ADP_ENOENT, ADP_EABI, ADP_EFULL, ADP_EIO: the file cannot be read
  * (adp_file_read); ADP_ENOMEM. Starts processes: the caller must have one thread.
  * [control] */
 int adp_check_run(struct adp_check_report *ret, const char *path,

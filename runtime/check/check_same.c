@@ -133,7 +133,8 @@ void adp_check_is_deterministic(struct adp_trial *trial)
     struct adp_subject subject;
     struct adp_child child;
     adp_hooks_prepare(trial); /* before anything of the policy's is mapped */
-    adp_child_run(&child, trial->options->limit_ms / 2, play_elsewhere, &e);
+    struct adp_child_limit limit = { trial->options->limit_ms / 2, NULL };
+    adp_child_run(&child, limit, play_elsewhere, &e);
     must_have_ended_well(trial, &child);
 
     adp_subject_load(&subject, trial, trial->path);

@@ -203,10 +203,10 @@ void adp_check_survives_fork(struct adp_trial *trial)
 
     struct forked f = { &play, there, n };
     adp_trial_doing(trial, "in a forked process");
-    uint32_t limit_ms = trial->options->limit_ms / 2;
-    adp_child_run(&child, limit_ms, go_on, &f);
+    struct adp_child_limit limit = { trial->options->limit_ms / 2, NULL };
+    adp_child_run(&child, limit, go_on, &f);
     if (!child.finished) {
-        adp_child_words(&child, limit_ms, words, sizeof words);
+        adp_child_words(&child, limit.ms, words, sizeof words);
         adp_trial_where(trial->slate, where, sizeof where);
         adp_trial_fail(trial, "%s %s", words, where);
     }

@@ -28,7 +28,9 @@ static _Noreturn void be_child(pid_t parent, int output, volatile uint32_t *came
                                void (*work)(void *ctx), void *ctx)
 {
     struct rlimit none = { 0, 0 };
-    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (output < 0)
+        output = null;
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
@@ -36,34 +38,39 @@ static _Noreturn void be_child(pid_t parent, int output, volatile uint32_t *came
     setrlimit(RLIMIT_CORE, &none);
     if (null >= 0)
         dup2(null, STDIN_FILENO);
-    if (null > STDERR_FILENO)
-        close(null);
     if (output >= 0) {
         dup2(output, STDOUT_FILENO);
         dup2(output, STDERR_FILENO);
     }
-    if (output > STDERR_FILENO)
+    if (null > STDERR_FILENO)
+        close(null);
+    if (output > STDERR_FILENO && output != null)
         close(output);
     work(ctx);
     *came_back = 1;
     adp_child_exit(0);
 }
 
+static bool is_to_stop(struct adp_child_limit limit)
+{
+    return limit.stop && *limit.stop;
+}
+
 /* Whether it ended in time. Without pidfd_open (before Linux 5.3): looked at each
  * millisecond. */
-static bool wait_for(pid_t pid, uint32_t limit_ms)
+static bool wait_for(pid_t pid, struct adp_child_limit limit)
 {
     int fd = pidfd_open(pid, 0);
     if (fd >= 0) {
         struct pollfd p = { .fd = fd, .events = POLLIN };
         int r;
         do
-            r = poll(&p, 1, (int)limit_ms);
-        while (r < 0 && errno == EINTR);
+            r = poll(&p, 1, (int)limit.ms);
+        while (r < 0 && errno == EINTR && !is_to_stop(limit));
         close(fd);
         return r > 0;
     }
-    for (uint32_t ms = 0; ms < limit_ms; ms++) {
+    for (uint32_t ms = 0; ms < limit.ms && !is_to_stop(limit); ms++) {
         siginfo_t info = { 0 };
         struct timespec one = { 0, 1000000 };
         if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
@@ -103,11 +110,11 @@ static void read_end(struct adp_child *ret, int status, bool in_time)
 }
 
 /* Waits, and leaves nothing of it running. */
-static void see_off(struct adp_child *ret, pid_t pid, uint32_t limit_ms)
+static void see_off(struct adp_child *ret, pid_t pid, struct adp_child_limit limit)
 {
     int status = 0;
     setpgid(pid, pid); /* whichever of the two comes first */
-    bool in_time = wait_for(pid, limit_ms);
+    bool in_time = wait_for(pid, limit);
     kill(-pid, SIGKILL);
     kill(pid, SIGKILL); /* should it have left its group */
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
@@ -115,8 +122,8 @@ static void see_off(struct adp_child *ret, pid_t pid, uint32_t limit_ms)
     read_end(ret, status, in_time);
 }
 
-void adp_child_run(struct adp_child *ret, uint32_t limit_ms, void (*work)(void *ctx),
-                   void *ctx)
+void adp_child_run(struct adp_child *ret, struct adp_child_limit limit,
+                   void (*work)(void *ctx), void *ctx)
 {
     *ret = (struct adp_child) { .end = ADP_CHILD_NONE };
     volatile uint32_t *came_back = mmap(NULL, sizeof *came_back, PROT_READ | PROT_WRITE,
@@ -132,7 +139,7 @@ void adp_child_run(struct adp_child *ret, uint32_t limit_ms, void (*work)(void *
     if (pid < 0)
         ret->number = errno;
     else
-        see_off(ret, pid, limit_ms);
+        see_off(ret, pid, limit);
     ret->finished = ret->end == ADP_CHILD_RETURNED && *came_back == 1;
     munmap((void *)came_back, sizeof *came_back);
     if (output >= 0) {

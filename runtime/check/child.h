@@ -8,6 +8,7 @@
 #ifndef ADP_RUNTIME_CHECK_CHILD_H
 #define ADP_RUNTIME_CHECK_CHILD_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,7 +17,7 @@ enum adp_child_end {
     ADP_CHILD_RETURNED, /* `work` came back, or the process ended itself with 0 */
     ADP_CHILD_EXITED,   /* with another status */
     ADP_CHILD_KILLED,   /* by a signal */
-    ADP_CHILD_HUNG,     /* over the limit: killed by us */
+    ADP_CHILD_HUNG,     /* over the limit, or we are to stop: killed by us */
     ADP_CHILD_NONE      /* no process could be made */
 };
 
@@ -27,10 +28,15 @@ struct adp_child {
     char said[200]; /* the last line it wrote to its standard error; or "" */
 };
 
-/* Runs work(ctx) in a child and waits, at most limit_ms. What it left running in its
- * process group is killed. [control] */
-void adp_child_run(struct adp_child *ret, uint32_t limit_ms, void (*work)(void *ctx),
-                   void *ctx);
+struct adp_child_limit {
+    uint32_t ms;
+    const volatile sig_atomic_t *stop; /* not 0: no more waiting; or NULL */
+};
+
+/* Runs work(ctx) in a child and waits for its end, within limits. What it left running in
+ * its process group is killed. [control] */
+void adp_child_run(struct adp_child *ret, struct adp_child_limit limit,
+                   void (*work)(void *ctx), void *ctx);
 
 /* Ends this process at once, past whatever a sanitizer does in _exit: it may not be able
  * to any more. Safe in a signal's handler. */

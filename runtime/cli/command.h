@@ -39,6 +39,7 @@ struct adp_command {
     int (*run)(struct adp_args *args);
 };
 
+extern const struct adp_command adp_cmd_check;
 extern const struct adp_command adp_cmd_compare;
 extern const struct adp_command adp_cmd_decide;
 extern const struct adp_command adp_cmd_demo;

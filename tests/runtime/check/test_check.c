@@ -137,6 +137,21 @@ START_TEST(the_same_file_is_asked_the_same)
 }
 END_TEST
 
+START_TEST(a_run_that_is_stopped_says_so_and_leaves_nothing)
+{
+    static volatile sig_atomic_t stop = SIGINT;
+    struct adp_check_options options = { .stop = &stop };
+    struct adp_error err = { 0 };
+    char folder[] = "/tmp/check.XXXXXX";
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    ck_assert_int_eq(setenv("TMPDIR", folder, 1), 0);
+    ck_assert_int_eq(adp_check_run(&report, GALLERY "/in_order.so", &options, &err),
+                     ADP_ESTATE);
+    ck_assert_uint_eq(report.n, 0);
+    ck_assert_int_eq(rmdir(folder), 0); /* nothing is in it */
+}
+END_TEST
+
 START_TEST(a_crash_keeps_the_others_from_being_asked_and_us_alive)
 {
     struct adp_check_options quick = { .percent = 10 };
@@ -350,6 +365,7 @@ int main(void)
     tcase_add_test(t, a_check_that_is_not_there_is_refused_with_the_nearest);
     tcase_add_test(t, a_file_that_is_not_there_is_an_error);
     tcase_add_test(t, the_same_file_is_asked_the_same);
+    tcase_add_test(t, a_run_that_is_stopped_says_so_and_leaves_nothing);
     tcase_add_test(t, a_crash_keeps_the_others_from_being_asked_and_us_alive);
     tcase_add_loop_test(t, a_file_for_another_machine_fails_the_first_check_alone, 0,
                         sizeof heads / sizeof heads[0]);

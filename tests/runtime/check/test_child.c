@@ -88,7 +88,8 @@ START_TEST(however_a_child_ends_it_is_told_apart)
 {
     struct adp_child child;
     char words[120];
-    adp_child_run(&child, ends[_i].limit_ms, ends[_i].work, NULL);
+    struct adp_child_limit limit = { ends[_i].limit_ms, NULL };
+    adp_child_run(&child, limit, ends[_i].work, NULL);
     ck_assert_int_eq(child.end, ends[_i].end);
     ck_assert_int_eq(child.number, ends[_i].number);
     ck_assert(child.finished == ends[_i].finished);
@@ -104,13 +105,34 @@ START_TEST(nothing_is_left_running)
     int ends_of[2];
     char byte;
     ck_assert_int_eq(pipe(ends_of), 0);
-    adp_child_run(&child, LIMIT_MS, forks, ends_of);
+    struct adp_child_limit limit = { LIMIT_MS, NULL };
+    adp_child_run(&child, limit, forks, ends_of);
     ck_assert(child.finished);
     close(ends_of[1]);
     /* The end of file comes once nobody holds the pipe open: else this read hangs. */
     ck_assert_int_eq(read(ends_of[0], &byte, 1), 0);
     close(ends_of[0]);
     ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1);
+}
+END_TEST
+
+static volatile sig_atomic_t stop;
+
+static void on_alarm(int signal)
+{
+    stop = signal;
+}
+
+START_TEST(a_signal_ends_the_waiting)
+{
+    struct adp_child child;
+    struct adp_child_limit limit = { LIMIT_MS, &stop };
+    struct sigaction action = { .sa_handler = on_alarm };
+    sigaction(SIGALRM, &action, NULL);
+    alarm(1);
+    adp_child_run(&child, limit, hangs, NULL);
+    ck_assert_int_eq(child.end, ADP_CHILD_HUNG);
+    ck_assert_int_eq(stop, SIGALRM); /* and not the limit */
 }
 END_TEST
 
@@ -121,6 +143,7 @@ int main(void)
     tcase_add_loop_test(t, however_a_child_ends_it_is_told_apart, 0,
                         sizeof ends / sizeof ends[0]);
     tcase_add_test(t, nothing_is_left_running);
+    tcase_add_test(t, a_signal_ends_the_waiting);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_ENV);

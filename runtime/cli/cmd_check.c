@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/* admitperf check: whether a policy's file keeps to the contract. */
+#include "runtime/check/check.h"
+#include "runtime/cli/args.h"
+#include "runtime/cli/say.h"
+#include "runtime/cli/stop.h"
+#include "runtime/loader/loader.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct adp_option options[] = {
+    { 'j', "json", NULL, "for machines: one object" },
+    { 'o', "only", "ID", "this check, and those it stands on if they fail" },
+    { 'b', "budget", "NS", "what decide may take, at the 99th percentile" },
+    { 's', "seed", "N", "of the requests; else it follows from the file" },
+    { 'c', "config", "JSON", "what the operator's `config:` would hold" },
+    { 0 },
+};
+
+static int run(struct adp_args *args);
+
+const struct adp_command adp_cmd_check = {
+    .name = "check",
+    .does = "try a policy's file against the contract, rule by rule",
+    .synopsis = "[--json] [--only ID] [--budget NS] FILE.so | NAME",
+    .about =
+        "Asks some thirty questions of the file, each in a process of its own: what it\n"
+        "exports, what loading it changes, what its tables say, whether its verdicts "
+        "can\n"
+        "be used, depend on what they are given alone, leave absent readings unread, "
+        "agree\n"
+        "with the gates it declares; what it does in threads, after a fork, when it is\n"
+        "reloaded. Each failure says what was seen, how to mend it, and which rule of\n"
+        "docs/abi.md it breaks; docs/checks.md lists the checks.\n"
+        "\n"
+        "A word without a slash that does not end in .so is looked for like `use: NAME`.",
+    .options = options,
+    .example = "admitperf check ./kv_wall.so --budget 500",
+    .exits = "0  no check failed; some may have been skipped, with the reason\n"
+             "1  some failed\n"
+             "2  bad usage, or the file cannot be read",
+    .run = run,
+};
+
+/* The file a word on the command line means, absolute; false: said on stderr. */
+static bool find(const char *word, char *to, size_t cap)
+{
+    struct adp_error err = { 0 };
+    char absolute[PATH_MAX];
+    size_t n = strlen(word);
+    bool file = strchr(word, '/') || (n > 3 && strcmp(word + n - 3, ".so") == 0);
+    if (file && !realpath(word, absolute)) {
+        adp_say("%s: %s", word, strerror(errno));
+        return false;
+    }
+    if (adp_loader_find(word, file ? absolute : NULL, to, cap, &err) < 0) {
+        adp_say_error(&err);
+        return false;
+    }
+    return true;
+}
+
+static int check(const char *path, const struct adp_check_options *asked, bool json)
+{
+    static struct adp_check_report report; /* too large for a stack */
+    struct adp_error err = { 0 };
+    int r = adp_check_run(&report, path, asked, &err);
+    if (r == ADP_ESTATE)
+        return 128 + *asked->stop;
+    if (r == 0 && json)
+        r = adp_check_print_json(stdout, &report, &err);
+    else if (r == 0)
+        adp_check_print(stdout, &report);
+    if (r < 0) {
+        adp_say_error(&err);
+        return ADP_EXIT_BAD;
+    }
+    return report.failed ? ADP_EXIT_NO : ADP_EXIT_DONE;
+}
+
+static int run(struct adp_args *args)
+{
+    struct adp_check_options asked = { 0 };
+    bool json = false;
+    uint64_t number;
+    char path[PATH_MAX];
+    for (int o; (o = adp_args_next(args)) != ADP_ARGS_END;) {
+        switch (o) {
+        case 'j':
+            json = true;
+            break;
+        case 'o':
+            asked.only = args->value;
+            break;
+        case 'b':
+            if (!adp_args_count(args, 1, UINT64_C(1000000000), &asked.budget_ns))
+                return args->exit;
+            break;
+        case 's':
+            if (!adp_args_count(args, 1, UINT32_MAX, &number))
+                return args->exit;
+            asked.seed = (uint32_t)number;
+            break;
+        case 'c':
+            asked.config = args->value;
+            break;
+        case ADP_ARGS_OPERAND:
+            break;
+        default:
+            return args->exit;
+        }
+    }
+    if (args->n_operands != 1)
+        return adp_args_wrong(args, "one policy is expected, found %zu",
+                              args->n_operands);
+    if (!find(adp_args_operands(args)[0], path, sizeof path))
+        return ADP_EXIT_BAD;
+    asked.stop = adp_stop_watch();
+    return check(path, &asked, json);
+}
