@@ -15,6 +15,8 @@ enum { SNAPSHOTS_KEPT = 256, INLINE_KEPT = 64, GENERATIONS_KEPT = 16 };
 struct lane_state {
     uint64_t head;     /* ours: the ring's is for the writer to read */
     uint64_t next_seq; /* what the next record should say */
+    uint64_t
+        wordless; /* records so far that are no line: lines are numbered without them */
     uint64_t last_at_ns;
     bool has_at, damaged;
 };
@@ -82,7 +84,7 @@ static struct adp_tag tag(const struct adp_drain *d, uint32_t lane, uint64_t seq
 {
     return (struct adp_tag) { .instance = adp_region_instance(d->region),
                               .lane = lane,
-                              .seq = seq };
+                              .seq = seq - d->lane[lane].wordless };
 }
 
 /* Drops what an allocation failure left half-written. */
@@ -285,6 +287,7 @@ static enum step step(struct adp_drain *d, uint32_t lane, const uint8_t *at,
         return DAMAGED;
     }
     d->count.lines += to->len > line;
+    l->wordless += rec->kind == ADP_REC_GENERATION;
     l->next_seq = rec->seq + 1;
     l->last_at_ns = rec->at_ns;
     l->has_at = true;

@@ -7,7 +7,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-enum { FREE, WAITING, SETTLING, PHASE = 3, WAYS = 4, TRIES = 8 };
+enum { FREE, WAITING, SETTLING, PHASE = 3, WAYS = 4, TRIES = 8, LOOKS = 4 };
 
 static uint64_t state_of(uint64_t use, unsigned phase)
 {
@@ -65,17 +65,26 @@ static void count_lost(struct adp_lane *lane)
     atomic_store_explicit(&lane->lost_tickets, n + 1, memory_order_relaxed);
 }
 
-/* Gives up the slot under the sweep's cursor if its time is over: one look per take, so
- * that a lane that decides also ages. */
-static void sweep(struct adp_lane *lane, struct adp_generations *generations,
-                  struct adp_ticket_slot *slots, uint32_t mask, uint64_t now_ns)
+/* Gives up what has waited too long, the oldest first: slots are taken in turn, so the
+ * cursor follows next_ticket and stops at the first that may still wait. Several looks,
+ * so that it catches up with a slot taken per decision. */
+static void age(struct adp_lane *lane, struct adp_generations *generations,
+                struct adp_ticket_slot *slots, uint32_t mask, uint64_t now_ns)
 {
-    struct adp_ticket_slot *slot = &slots[lane->sweep++ & mask];
-    uint64_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
-    /* deadline_ns was written by this thread, and is read in WAITING only. */
-    if ((state & PHASE) == WAITING && now_ns > slot->deadline_ns &&
-        lose(slot, state >> 2, generations, now_ns))
-        count_lost(lane);
+    if (lane->next_ticket - lane->sweep > mask)
+        lane->sweep =
+            lane->next_ticket - mask - 1; /* those before were emptied in turn */
+    for (int i = 0; i < LOOKS && lane->sweep != lane->next_ticket; i++, lane->sweep++) {
+        struct adp_ticket_slot *slot = &slots[lane->sweep & mask];
+        uint64_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
+        if ((state & PHASE) != WAITING)
+            continue;
+        /* deadline_ns was written by this thread, and is read in WAITING only. */
+        if (now_ns <= slot->deadline_ns)
+            return;
+        if (lose(slot, state >> 2, generations, now_ns))
+            count_lost(lane);
+    }
 }
 
 /* The next slot in turn, emptied if need be; NULL when other threads hold all that we
@@ -130,9 +139,17 @@ static void index_add(struct adp_lane *lane, const struct adp_ticket_slot *slots
                           memory_order_release);
 }
 
-uint64_t adp_ticket_unslotted(struct adp_lane *lane)
+static uint64_t handle_unslotted(struct adp_lane *lane)
 {
     return handle_of(lane->number, ADP_TICKET_NO_SLOT, ++lane->unslotted);
+}
+
+uint64_t adp_ticket_unslotted(struct adp_lane *lane, struct adp_generations *generations,
+                              uint64_t now_ns)
+{
+    age(lane, generations, adp_region_tickets(lane->region, lane->number),
+        adp_region_shape(lane->region)->tickets - 1, now_ns);
+    return handle_unslotted(lane);
 }
 
 uint64_t adp_ticket_take(struct adp_lane *lane, struct adp_generations *generations,
@@ -142,7 +159,7 @@ uint64_t adp_ticket_take(struct adp_lane *lane, struct adp_generations *generati
 {
     struct adp_ticket_slot *slots = adp_region_tickets(lane->region, lane->number);
     uint32_t mask = adp_region_shape(lane->region)->tickets - 1, at = 0;
-    sweep(lane, generations, slots, mask, now_ns);
+    age(lane, generations, slots, mask, now_ns);
     struct adp_ticket_slot *slot = next_slot(lane, generations, slots, mask, now_ns, &at);
     struct adp_ticket_slot none; /* tickets that find no slot are LOST at once */
     struct adp_ticket_slot *to = slot ? slot : &none;
@@ -160,7 +177,7 @@ uint64_t adp_ticket_take(struct adp_lane *lane, struct adp_generations *generati
                                     .now_ns = now_ns };
         deliver(generations, to, &lost);
         count_lost(lane);
-        return adp_ticket_unslotted(lane);
+        return handle_unslotted(lane);
     }
     slot->has_id = id->p != NULL;
     slot->id_len = id->n;

@@ -9,26 +9,31 @@
  *                          └── too old, or next in turn: LOST ──┘
  *
  *  1. Whoever moves WAITING → SETTLING (compare and swap) settles, alone: so each ticket
- * has exactly one outcome.
+ *     has exactly one outcome.
  *  2. Only the lane's thread takes; anybody claims.
- *  3. Bounded: at most `tickets` of a lane wait; one more makes the oldest LOST. */
+ *  3. Bounded: at most `tickets` of a lane wait; one more makes the oldest LOST.
+ *  4. Every decision of the lane, refusals too, ages its tickets: the oldest first. */
 #ifndef ADP_CORE_TICKET_H
 #define ADP_CORE_TICKET_H
 
-#include "core/decide.h"
+#include "core/generation.h"
+#include "core/lane.h"
 
 #define ADP_TICKET_NO_SLOT                                                               \
     0xffffffu /* in a handle: nothing waits, the number is only a name */
 
 /* Takes a slot for a request that runs; `tickets` are the policies' (0: none set).
- * Returns its handle. Also gives up one waiting slot that is too old. [hot], the lane's
+ * Returns its handle. Also gives up waiting slots that are too old. [hot], the lane's
  * thread. */
 uint64_t adp_ticket_take(struct adp_lane *lane, struct adp_generations *generations,
                          const struct adp_generation *generation,
                          const struct adp_name *id,
                          const uint64_t tickets[ADP_MAX_POLICIES], uint64_t now_ns);
-/* A handle for a request that does not run: unique, nothing waits for it. */
-uint64_t adp_ticket_unslotted(struct adp_lane *lane);
+/* A handle for a request that does not run: unique, nothing waits for it. Gives up old
+ * slots as well: a policy that refuses everything until its tickets come back would never
+ * see them otherwise. [hot], the lane's thread. */
+uint64_t adp_ticket_unslotted(struct adp_lane *lane, struct adp_generations *generations,
+                              uint64_t now_ns);
 
 /* Settles the request of `handle`, or, when it is 0, of `id`: returns each policy its
  * ticket. On success *ret_handle is its handle and `ret_id` its request id. ADP_ENOENT:

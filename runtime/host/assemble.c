@@ -2,6 +2,7 @@
 /* From a configuration to a generation: load, bind, check parameters, create. */
 #include "runtime/host/state.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,84 +70,122 @@ static int create(struct adp_runtime *rt, uint32_t i, struct adp_errors *errors)
     return ADP_EINVAL;
 }
 
-/* One policy, from file to bound and checked; its instance comes when all are fine. */
+/* A reading that is stale before the next scrape comes would leave the policy mostly blind. */
+static bool check_ages(struct adp_runtime *rt, uint32_t i, struct adp_errors *errors)
+{
+    const struct adp_config *c = rt->config;
+    const struct adp_member *m = &rt->generation->member[i];
+    bool fine = true;
+    for (uint32_t slot = 0; slot < rt->loaded[i]->policy.n_signals; slot++)
+        for (uint32_t k = 0; k < c->n_scrape; k++) {
+            uint64_t age = adp_signals_age_limit(c->signals, m->slot_of[slot]);
+            if (age >= c->scrape[k].interval_ns)
+                continue;
+            fine = false;
+            adp_errors_add(
+                errors, ADP_EINVAL, c->file, c->scrape[k].place,
+                "policy %s reads %s, whose max_age of %g s is below the interval of "
+                "%g s at which %s is scraped; raise max_age or scrape more often",
+                rt->loaded[i]->policy.name,
+                adp_signals_name(c->signals, m->slot_of[slot]), (double)age * 1e-9,
+                (double)c->scrape[k].interval_ns * 1e-9, c->scrape[k].name);
+        }
+    return fine;
+}
+
+/* One policy, from file to bound and checked; its instance comes when all are fine. A draft has
+ * no `use` where what was written is no use: that is reported already. */
 static bool prepare(struct adp_runtime *rt, uint32_t i, struct adp_errors *errors)
 {
     const struct adp_policy_setting *s = &rt->config->policies[i];
     struct adp_error err = { 0 };
-    if (load(rt, i, errors) < 0)
+    if (!s->use || load(rt, i, errors) < 0)
         return false;
     bool fine =
         adp_params_resolve(s, rt->loaded[i], rt->config->file, &rt->params[i], errors);
     if (adp_loader_bind(rt->loaded[i], rt->config->signals,
                         rt->generation->member[i].slot_of, &err) < 0) {
         add(errors, rt, s->use_place, &err);
-        fine = false;
+        return false;
     }
-    return fine;
+    return check_ages(rt, i, errors) && fine;
+}
+
+/* What a decision depends on, and nothing else: not who is told apart by it (experiment, run,
+ * notes), not where the log goes. So the repeats of one candidate have one hash, and lines with
+ * different ones were not decided alike. */
+static void hash_text(XXH3_state_t *state, const char *text)
+{
+    XXH3_64bits_update(state, text ? text : "\1", text ? strlen(text) + 1 : 1);
+}
+
+static void hash_policy(XXH3_state_t *state, const struct adp_runtime *rt, uint32_t i)
+{
+    const struct adp_policy_setting *s = &rt->config->policies[i];
+    hash_text(state, rt->loaded[i]->sha256);
+    hash_text(state, s->config_json);
+    XXH3_64bits_update(state, rt->params[i].value, rt->params[i].n * sizeof(double));
+    XXH3_64bits_update(state, &s->enforce, sizeof s->enforce);
+    XXH3_64bits_update(state, &s->on_error, sizeof s->on_error);
+}
+
+static void hash_signal(XXH3_state_t *state, const struct adp_signals *set, uint32_t i)
+{
+    double range[2];
+    uint64_t age = adp_signals_age_limit(set, i);
+    adp_signals_range(set, i, &range[0], &range[1]);
+    hash_text(state, adp_signals_name(set, i));
+    hash_text(state, adp_signals_unit(set, i));
+    XXH3_64bits_update(state, range, sizeof range);
+    XXH3_64bits_update(state, &age, sizeof age);
+    for (uint32_t k = 0; k < adp_signals_sources(set, i); k++) {
+        enum adp_aggregate aggregate;
+        hash_text(state, adp_expr_text(adp_signals_source(set, i, k, &aggregate)));
+        XXH3_64bits_update(state, &aggregate, sizeof aggregate);
+    }
 }
 
 static uint64_t hash_all(const struct adp_runtime *rt)
 {
+    const struct adp_config *c = rt->config;
     XXH3_state_t state;
     XXH3_64bits_reset(&state);
-    XXH3_64bits_update(&state, &rt->config->hash, sizeof rt->config->hash);
-    for (uint32_t i = 0; i < rt->config->n_policies; i++)
-        XXH3_64bits_update(&state, rt->loaded[i]->sha256, sizeof rt->loaded[i]->sha256);
-    XXH3_64bits_update(&state, ADP_DICTIONARY_VERSION, sizeof ADP_DICTIONARY_VERSION);
-    return XXH3_64bits_digest(&state);
-}
-
-/* {experiment}, {policy} and {run} of the configured path; config has refused other
- * braces. */
-static int expand(const struct adp_runtime *rt, char *to, size_t cap)
-{
-    const struct adp_config *c = rt->config;
-    const struct {
-        const char *word, *value;
-    } known[] = {
-        { "{experiment}", c->experiment ? c->experiment : "unnamed" },
-        { "{policy}", rt->loaded[0]->policy.name },
-        { "{run}", c->run ? c->run : "r1" },
-    };
-    size_t at = 0;
-    for (const char *p = c->log_path; *p;) {
-        const char *piece = p;
-        size_t len = 1, skip = 1;
-        for (size_t k = 0; k < sizeof known / sizeof known[0]; k++) {
-            size_t n = strlen(known[k].word);
-            if (strncmp(p, known[k].word, n) == 0) {
-                piece = known[k].value;
-                len = strlen(piece);
-                skip = n;
-            }
-        }
-        if (at + len >= cap)
-            return ADP_EINVAL;
-        memcpy(to + at, piece, len);
-        at += len;
-        p += skip;
+    hash_text(&state, ADP_DICTIONARY_VERSION);
+    for (uint32_t i = 0; i < c->n_policies; i++)
+        hash_policy(&state, rt, i);
+    for (uint32_t i = 0; i < adp_signals_count(c->signals); i++)
+        hash_signal(&state, c->signals, i);
+    for (uint32_t i = 0; i < adp_signals_renames(c->signals); i++) {
+        struct adp_rename r = adp_signals_renamed(c->signals, i);
+        hash_text(&state, r.from);
+        hash_text(&state, r.to);
     }
-    to[at] = '\0';
-    return 0;
+    hash_text(&state, c->split_salt);
+    hash_text(&state, c->disclosure_json);
+    XXH3_64bits_update(&state, &c->status_profile, sizeof c->status_profile);
+    return XXH3_64bits_digest(&state);
 }
 
 static int place_log(struct adp_runtime *rt, struct adp_errors *errors)
 {
-    char path[PATH_MAX], here[PATH_MAX], whole[2 * PATH_MAX];
+    char path[PATH_MAX], here[PATH_MAX] = "", whole[2 * PATH_MAX];
     struct adp_place nowhere = { 0 };
+    struct adp_error err = { 0 };
     if (rt->config->log_none || rt->options.no_log)
         return 0;
-    if (expand(rt, path, sizeof path) < 0 ||
-        (*path != '/' && !getcwd(here, sizeof here))) {
-        adp_errors_add(errors, ADP_EINVAL, rt->config->file, nowhere,
-                       "the log's path is too long");
-        return ADP_EINVAL;
+    if (adp_config_log_path(rt->config, rt->loaded[0]->policy.name, path, sizeof path,
+                            &err) < 0) {
+        add(errors, rt, nowhere, &err);
+        return err.code;
     }
-    if (*path == '/')
-        snprintf(whole, sizeof whole, "%s", path);
-    else
-        snprintf(whole, sizeof whole, "%s/%s", here, path);
+    if (*path != '/' && !getcwd(here, sizeof here)) {
+        adp_errors_add(
+            errors, ADP_EIO, rt->config->file, nowhere,
+            "the log's path is relative and the current directory cannot be read: %s",
+            strerror(errno));
+        return ADP_EIO;
+    }
+    snprintf(whole, sizeof whole, "%s%s%s", here, *path == '/' ? "" : "/", path);
     rt->log_path = strdup(whole);
     if (!rt->log_path) {
         adp_errors_add(errors, ADP_ENOMEM, rt->config->file, nowhere, "out of memory");
@@ -184,7 +223,7 @@ int adp_host_assemble(struct adp_runtime *rt, struct adp_errors *errors)
         adp_errors_add(errors, ADP_ENOMEM, rt->config->file, nowhere, "out of memory");
         return ADP_ENOMEM;
     }
-    bool fine = true;
+    bool fine = errors->n == 0;
     for (uint32_t i = 0; i < n; i++)
         fine &= prepare(rt, i, errors);
     for (uint32_t i = 0; fine && i < n; i++)

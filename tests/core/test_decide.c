@@ -418,6 +418,73 @@ START_TEST(a_ticket_without_outcome_in_time_is_lost)
 }
 END_TEST
 
+/* Admits three and then nobody, until a ticket comes back. */
+static unsigned in_flight;
+
+static void three_at_once(void *self, const struct adp_view *v, struct adp_verdict *w)
+{
+    (void)self;
+    (void)v;
+    if (in_flight >= 3) {
+        adp_defer(w, ADP_R_CAPACITY_RESERVED, ADP_NONE, 0.0);
+        return;
+    }
+    in_flight++;
+    adp_admit(w);
+    w->ticket = 1;
+}
+
+static void one_less(void *self, const struct adp_outcome *o)
+{
+    remember(self, o);
+    in_flight--;
+}
+
+START_TEST(tickets_are_lost_in_time_though_every_request_is_refused)
+{
+    static const struct adp_policy limiter = { ADP_HEAD, .name = "limiter",
+                                               .decide = three_at_once,
+                                               .outcome = one_less };
+    open_with(&limiter, NULL);
+    in_flight = 0;
+    for (int i = 0; i < 3; i++) {
+        ck_assert_uint_eq(stage_decide(&stage, NULL).admitted, 1);
+        stage.now_ns++;
+    }
+    ck_assert_uint_eq(stage_decide(&stage, NULL).admitted, 0);
+    /* The first ticket's time is over, the second's ends with this nanosecond. */
+    stage.now_ns += stage.generation->ticket_ns - 2;
+    ck_assert_uint_eq(stage_decide(&stage, NULL).admitted, 0); /* and ages */
+    ck_assert_uint_eq(n_seen, 1);
+    ck_assert_uint_eq(seen[0].kind, ADP_LOST);
+    stage.now_ns += 1000;
+    ck_assert_uint_eq(stage_decide(&stage, NULL).admitted, 1);
+    ck_assert_uint_eq(n_seen, 3);
+    ck_assert_uint_eq(in_flight, 1);
+}
+END_TEST
+
+START_TEST(aging_passes_over_what_was_settled_and_stops_at_the_first_that_waits)
+{
+    open_with(&ticketed_policy, NULL);
+    struct adp_outcome o = { .size = sizeof o, .kind = ADP_DONE };
+    struct adp_name none = { 0 }, id;
+    struct adp_decision first = stage_decide(&stage, NULL);
+    for (int i = 0; i < 7; i++)
+        stage_decide(&stage, NULL);
+    uint64_t handle;
+    adp_ticket_settle(stage.lane[0], &stage.generations, first.id, &none, &o, &handle,
+                      &id);
+    stage.now_ns += stage.generation->ticket_ns + 1;
+    stage_decide(&stage, NULL); /* four looks: the settled one and three that are over */
+    ck_assert_uint_eq(n_seen, 1 + 3);
+    stage_decide(&stage, NULL);
+    ck_assert_uint_eq(n_seen, 1 + 7);
+    stage_decide(&stage, NULL);
+    ck_assert_uint_eq(n_seen, 1 + 7); /* the young ones wait */
+}
+END_TEST
+
 START_TEST(a_ticket_of_a_request_that_does_not_run_is_not_run)
 {
     /* The governing policy refuses with a ticket; the shadow admitted with one. */
@@ -641,6 +708,9 @@ int main(void)
     tcase_add_test(t, an_outcome_by_request_id_finds_the_ticket_on_any_lane);
     tcase_add_test(t, a_full_table_makes_the_oldest_lost_exactly_once);
     tcase_add_test(t, a_ticket_without_outcome_in_time_is_lost);
+    tcase_add_test(t, tickets_are_lost_in_time_though_every_request_is_refused);
+    tcase_add_test(t,
+                   aging_passes_over_what_was_settled_and_stops_at_the_first_that_waits);
     tcase_add_test(t, a_ticket_of_a_request_that_does_not_run_is_not_run);
     tcase_add_test(t, a_ticket_of_an_unenforced_refusal_waits_for_the_real_outcome);
     tcase_add_test(t, a_view_rebuilt_from_a_line_gets_the_same_verdict);

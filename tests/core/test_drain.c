@@ -77,6 +77,20 @@ START_TEST(a_gap_becomes_one_line_with_the_exact_count)
 }
 END_TEST
 
+START_TEST(lines_are_numbered_without_the_records_that_are_none)
+{
+    stage_publish(&stage, 0.1, 1);
+    stage_publish(&stage, 0.2, 1);
+    stage_words(&stage); /* as a reload does: a record, and no line */
+    stage_publish(&stage, 0.3, 1);
+    json_t *all = stage_lines(&stage);
+    ck_assert_uint_eq(count(all, "snapshot"), 3);
+    for (size_t i = 0; i < 3; i++)
+        ck_assert_uint_eq(number(stage_line(all, "snapshot", i), "seq"), i);
+    json_decref(all);
+}
+END_TEST
+
 START_TEST(a_loss_at_the_very_end_is_said_by_the_end)
 {
     for (int i = 0; i < 1000; i++)
@@ -152,6 +166,9 @@ END_TEST
 START_TEST(an_outcome_keeps_every_fact_the_host_adds)
 {
     static const struct adp_extra extra[] = { { "prefill_ms", NULL, 12.5 },
+                                              { "ttft_ms", NULL, 1 }, /* said already */
+                                              { NULL, "nameless", 0 },
+                                              { "total_ms", NULL, 900.5 },
                                               { "model \"x\"", "q\nwen", 0 } };
     struct adp_result result = { .size = sizeof result,
                                  .end = ADP_CANCELLED,
@@ -159,15 +176,15 @@ START_TEST(an_outcome_keeps_every_fact_the_host_adds)
                                  .ok = 0,
                                  .status = 499,
                                  .ttft_ms = 418.25,
-                                 .n_extra = 2,
+                                 .n_extra = 5,
                                  .extra = extra };
     struct adp_name name;
     adp_name_set(&name, "r1");
     adp_lane_put_outcome(stage.lane[0], 0, &name, &result);
     json_t *all = stage_lines(&stage), *line = stage_line(all, "outcome", 0);
-    json_t *want =
-        json_pack("{s:f,s:b,s:i,s:s,s:f,s:s}", "ttft_ms", 418.25, "ok", 0, "status", 499,
-                  "end", "cancelled", "prefill_ms", 12.5, "model \"x\"", "q\nwen");
+    json_t *want = json_pack("{s:f,s:b,s:i,s:s,s:f,s:f,s:s}", "ttft_ms", 418.25, "ok", 0,
+                             "status", 499, "end", "cancelled", "prefill_ms", 12.5,
+                             "total_ms", 900.5, "model \"x\"", "q\nwen");
     ck_assert(json_equal(json_object_get(line, "outcome"), want));
     ck_assert_str_eq(stage_text(line, "request_id"), "r1");
     ck_assert(json_is_null(json_object_get(line, "id")));
@@ -301,6 +318,7 @@ int main(void)
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, every_decision_is_there_once_in_order);
     tcase_add_test(t, a_gap_becomes_one_line_with_the_exact_count);
+    tcase_add_test(t, lines_are_numbered_without_the_records_that_are_none);
     tcase_add_test(t, a_loss_at_the_very_end_is_said_by_the_end);
     tcase_add_test(t, a_snapshot_comes_before_the_decisions_that_name_it);
     tcase_add_test(t, the_opening_is_the_snapshot_in_force);

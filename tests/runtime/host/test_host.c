@@ -178,6 +178,43 @@ START_TEST(mistakes_of_all_policies_are_reported_together)
 }
 END_TEST
 
+START_TEST(mistakes_of_the_file_and_of_its_policies_are_reported_together)
+{
+    adp_runtime *rt = NULL;
+    int code =
+        adp_host_open_text(&rt,
+                           yaml("nots: x\n"
+                                "policy: { use: kv_threshold, params: { threshold: 2 }, "
+                                "enforce: 7 }\n"
+                                "shadow: [ { use: 3 }, { use: nowhere } ]\n"),
+                           "t.yaml", TEST_POLICIES, NULL, &errors);
+    ck_assert_int_lt(code, 0);
+    ck_assert_ptr_null(rt);
+    const char *all = all_errors();
+    ck_assert_ptr_nonnull(strstr(all, "t.yaml:5:1: unknown key"));
+    ck_assert_ptr_nonnull(strstr(all, "found \"2\", expected 0 to 1"));
+    ck_assert_ptr_nonnull(strstr(all, "found \"7\""));
+    ck_assert_ptr_nonnull(strstr(all, "there is no policy \"nowhere\""));
+    ck_assert_uint_eq(errors.list[0].line, 5); /* in the file's order */
+}
+END_TEST
+
+START_TEST(a_reading_that_is_stale_before_the_next_scrape_is_refused)
+{
+    adp_runtime *rt = NULL;
+    adp_host_open_text(
+        &rt,
+        yaml("scrape: [ { name: a, url: \"http://127.0.0.1:1/metrics\", interval: 15s } "
+             "]\n"
+             "policy: { use: kv_threshold, params: { threshold: 0.9 } }\n"),
+        "t.yaml", TEST_POLICIES, NULL, &errors);
+    ck_assert_ptr_null(rt);
+    ck_assert_ptr_nonnull(strstr(
+        all_errors(), "policy kv_threshold reads kv_pressure, whose max_age of 5 s is "
+                      "below the interval of 15 s at which a is scraped"));
+}
+END_TEST
+
 START_TEST(unused_parts_are_noted_not_refused)
 {
     adp_runtime *rt =
@@ -306,7 +343,7 @@ START_TEST(an_ambiguous_source_is_said_at_publish_and_the_signal_is_absent)
     const char *page = "acme_wait{engine=\"0\"} 50\nacme_wait{engine=\"1\"} 60\n"
                        "vllm:num_requests_waiting 70\n";
     adp_error err = { 0 };
-    ck_assert_int_eq(adp_runtime_publish_text(rt, page, strlen(page), &err), ADP_EINVAL);
+    ck_assert_int_eq(adp_runtime_publish_text(rt, page, strlen(page), &err), ADP_NOTE);
     ck_assert_ptr_nonnull(strstr(err.text,
                                  "signal queue_depth: source \"acme_wait\" matches "
                                  "several series that differ in engine"));
@@ -534,6 +571,8 @@ int main(void)
     tcase_add_loop_test(t, what_a_policy_cannot_accept_is_refused_at_its_place, 0,
                         sizeof refused / sizeof refused[0]);
     tcase_add_test(t, mistakes_of_all_policies_are_reported_together);
+    tcase_add_test(t, mistakes_of_the_file_and_of_its_policies_are_reported_together);
+    tcase_add_test(t, a_reading_that_is_stale_before_the_next_scrape_is_refused);
     tcase_add_test(t, unused_parts_are_noted_not_refused);
     tcase_add_test(t, calls_at_the_wrong_time_say_so);
     tcase_add_test(t, the_shipped_policy_refuses_at_its_threshold_and_the_line_says_all);

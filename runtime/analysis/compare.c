@@ -1,0 +1,795 @@
+/* SPDX-License-Identifier: MIT */
+/* The comparison: choosing what is compared, and its text. */
+#include "runtime/analysis/compare.h"
+
+#include "runtime/analysis/compare_json.h"
+#include "runtime/analysis/grow.h"
+#include "runtime/analysis/page.h"
+#include "runtime/analysis/versus.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+void adp_compare_destroy(struct adp_compare *compare)
+{
+    if (!compare)
+        return;
+    adp_side_finish(&compare->baseline);
+    for (size_t i = 0; i < compare->n; i++)
+        adp_side_finish(&compare->candidates[i].side);
+    free(compare->candidates);
+    adp_caveats_finish(&compare->caveats);
+    adp_tally_destroy(compare->tally);
+    adp_logs_finish(&compare->logs);
+    free(compare);
+}
+
+static struct adp_compare *create(void)
+{
+    struct adp_compare *compare = calloc(1, sizeof *compare);
+    if (!compare)
+        return NULL;
+    compare->tally = adp_tally_create();
+    if (!compare->tally) {
+        adp_compare_destroy(compare);
+        return NULL;
+    }
+    return compare;
+}
+
+/* ---- who is compared -----------------------------------------------------------------
+ */
+
+static const char *policy_of(const struct adp_part *part)
+{
+    return part->policy ? part->policy : "(no policy named)";
+}
+
+static int new_candidate(struct adp_compare *compare, const struct adp_run *run)
+{
+    struct adp_candidate *all =
+        adp_grow(compare->candidates, &compare->cap, compare->n + 1, sizeof *all);
+    if (!all)
+        return ADP_ENOMEM;
+    compare->candidates = all;
+    all[compare->n] = (struct adp_candidate) { 0 };
+    return adp_side_add(&all[compare->n++].side, run);
+}
+
+/* Adds the run to its side, unless a run of that name is there already: pieces of one run
+ * under several configurations are no repeats. */
+static int add_repeat(struct adp_compare *compare, struct adp_side *side,
+                      const struct adp_run *run)
+{
+    for (size_t i = 0; i < side->n; i++) {
+        const char *name = side->runs[i]->part->run;
+        if (!name || !run->part->run || strcmp(name, run->part->run) != 0)
+            continue;
+        adp_caveats_add(&compare->caveats,
+                        "%s: run %s was recorded under more than one configuration; only "
+                        "the first is counted",
+                        policy_of(run->part), name);
+        return 0;
+    }
+    return adp_side_add(side, run);
+}
+
+/* Puts the run with the repeats of its policy and parameters, or begins a new candidate.
+ */
+static int add_candidate(struct adp_compare *compare, const struct adp_run *run)
+{
+    for (size_t i = 0; i < compare->n; i++)
+        if (compare->candidates[i].side.part->candidate == run->part->candidate)
+            return add_repeat(compare, &compare->candidates[i].side, run);
+    return new_candidate(compare, run);
+}
+
+/* Is the run one that can be compared at all? Says why not. */
+static bool counts(struct adp_compare *compare, const struct adp_run *run)
+{
+    size_t n;
+    const struct adp_log_file *files = adp_tally_files(compare->tally, &n);
+    const struct adp_run *runs = adp_tally_runs(compare->tally, &n);
+    if (!run->decided)
+        return false;
+    if (run->copy_of == ADP_NO_RUN)
+        return true;
+    const struct adp_run *first = &runs[run->copy_of];
+    adp_caveats_add(
+        &compare->caveats,
+        "%s: run %s holds the same decisions and outcomes as run %s (%s): a copy is not "
+        "a "
+        "repeat, and it is not counted",
+        files[run->files[0]].path, run->part->run ? run->part->run : "(unnamed)",
+        first->part->run ? first->part->run : "(unnamed)", files[first->files[0]].path);
+    return false;
+}
+
+/* Which runs are meant. */
+struct choice {
+    const bool *files;      /* by number; NULL: of any */
+    const char *experiment; /* NULL: any */
+    enum { BASELINES, OTHERS, ALL } which;
+};
+
+static bool chosen(const struct adp_run *run, const struct choice *choice)
+{
+    const char *experiment = run->part->experiment;
+    if (!run->decided || (choice->files && !choice->files[run->files[0]]))
+        return false;
+    if (choice->experiment &&
+        (!experiment || strcmp(experiment, choice->experiment) != 0))
+        return false;
+    return choice->which == ALL || run->part->baseline == (choice->which == BASELINES);
+}
+
+/* Fills the baseline side with the runs of the first candidate chosen. */
+static int take_baseline(struct adp_compare *compare, const struct choice *choice)
+{
+    size_t n;
+    const struct adp_run *runs = adp_tally_runs(compare->tally, &n);
+    const struct adp_part *other = NULL;
+    for (size_t i = 0; i < n; i++) {
+        const struct adp_part *first = compare->baseline.part;
+        if (!chosen(&runs[i], choice))
+            continue;
+        if (first && first->candidate != runs[i].part->candidate)
+            other = runs[i].part;
+        else if (counts(compare, &runs[i]) &&
+                 add_repeat(compare, &compare->baseline, &runs[i]))
+            return ADP_ENOMEM;
+    }
+    if (other)
+        adp_caveats_add(&compare->caveats,
+                        "more than one baseline is flagged: %s is used, %s is not",
+                        policy_of(compare->baseline.part), policy_of(other));
+    return 0;
+}
+
+/* Two paths may lead to the same files: no run stands on both sides. */
+static bool is_baselines(const struct adp_compare *compare, const struct adp_run *run)
+{
+    for (size_t i = 0; i < compare->baseline.n; i++)
+        if (compare->baseline.runs[i] == run)
+            return true;
+    return false;
+}
+
+static int take_candidates(struct adp_compare *compare, const struct choice *choice)
+{
+    size_t n;
+    const struct adp_run *runs = adp_tally_runs(compare->tally, &n);
+    for (size_t i = 0; i < n; i++)
+        if (chosen(&runs[i], choice) && !is_baselines(compare, &runs[i]) &&
+            counts(compare, &runs[i]) && add_candidate(compare, &runs[i]))
+            return ADP_ENOMEM;
+    return 0;
+}
+
+/* Names the policies of the chosen runs, for an error: "a, b", up to ten. Returns how
+ * many candidates they are. */
+static size_t list_policies(const struct adp_compare *compare,
+                            const struct choice *choice, char *to, size_t cap)
+{
+    size_t n, named = 0, candidates = 0, used = 0;
+    const struct adp_run *runs = adp_tally_runs(compare->tally, &n);
+    to[0] = '\0';
+    for (size_t i = 0; i < n; i++) {
+        const struct adp_part *part = runs[i].part;
+        bool name = chosen(&runs[i], choice), candidate = name;
+        for (size_t k = 0; k < i && candidate; k++) {
+            if (!chosen(&runs[k], choice))
+                continue;
+            candidate &= runs[k].part->candidate != part->candidate;
+            name &= strcmp(policy_of(runs[k].part), policy_of(part)) != 0;
+        }
+        candidates += candidate;
+        if (candidate && name && named < 10 && used < cap)
+            used += (size_t)snprintf(to + used, cap - used, "%s%s", named++ ? ", " : "",
+                                     policy_of(part));
+    }
+    return candidates;
+}
+
+/* ---- what weakens the comparison ------------------------------------------------------
+ */
+
+static void caution_run(struct adp_compare *compare, const struct adp_run *run)
+{
+    struct adp_caveats own = { 0 };
+    char name[160];
+    snprintf(name, sizeof name, "%s %s", policy_of(run->part),
+             run->part->run ? run->part->run : "(unnamed)");
+    adp_caveats_of_instrument(&own, compare->tally, run);
+    adp_caveats_of_cost(&own, run);
+    if (run->part->unenforced)
+        adp_caveats_add(
+            &own, "%" PRIu64 " of %" PRIu64 " %s not enforced", run->part->unenforced,
+            run->part->lines,
+            adp_page_plural(run->part->lines, "verdict was", "verdicts were"));
+    for (size_t i = 0; i < own.n; i++)
+        adp_caveats_add(&compare->caveats, "%s: %s", name, own.sentences[i]);
+    compare->caveats.broken |= own.broken;
+    adp_caveats_finish(&own);
+}
+
+static bool differ(double a, double b)
+{
+    return isnan(a) != isnan(b) || (!isnan(a) && a != b);
+}
+
+static void caution_side(struct adp_compare *compare, const struct adp_side *side)
+{
+    const struct adp_side *base = &compare->baseline;
+    const char *a = base->part->experiment, *b = side->part->experiment;
+    if ((a || b) && (!a || !b || strcmp(a, b) != 0))
+        adp_caveats_add(
+            &compare->caveats,
+            "%s was recorded in experiment %s, %s in %s: nothing says they faced "
+            "the same conditions",
+            policy_of(base->part), a ? a : "(none)", policy_of(side->part),
+            b ? b : "(none)");
+    if (differ(base->part->slo_ttft_ms, side->part->slo_ttft_ms))
+        adp_caveats_add(
+            &compare->caveats, "the SLOs differ: TTFT within %s ms for %s, %s ms for %s",
+            adp_page_exact(base->part->slo_ttft_ms).text, policy_of(base->part),
+            adp_page_exact(side->part->slo_ttft_ms).text, policy_of(side->part));
+    if (base->n != side->n)
+        adp_caveats_add(&compare->caveats, "%s has %zu %s, %s has %zu",
+                        policy_of(base->part), base->n,
+                        adp_page_plural(base->n, "repeat", "repeats"),
+                        policy_of(side->part), side->n);
+    if (side != base && side->part->baseline)
+        adp_caveats_add(&compare->caveats, "%s calls itself a baseline",
+                        policy_of(side->part));
+    for (size_t i = 0; i < side->n; i++)
+        caution_run(compare, side->runs[i]);
+}
+
+static void caution(struct adp_compare *compare)
+{
+    if (!compare->baseline.part->baseline)
+        adp_caveats_add(&compare->caveats, "%s does not call itself a baseline",
+                        policy_of(compare->baseline.part));
+    caution_side(compare, &compare->baseline);
+    for (size_t i = 0; i < compare->n; i++)
+        caution_side(compare, &compare->candidates[i].side);
+    for (size_t i = 0; i < compare->logs.n_unread; i++)
+        adp_caveats_add(&compare->caveats, "not read: %s: %s",
+                        compare->logs.unread[i].path, compare->logs.unread[i].why);
+    for (size_t i = 0; i < compare->logs.n; i++)
+        if (compare->logs.paths[i].foreign)
+            adp_caveats_add(&compare->caveats,
+                            "%s was not read: no line of it is one of ours",
+                            compare->logs.paths[i].path);
+}
+
+/* ---- making one -----------------------------------------------------------------------
+ */
+
+/* Both sides are chosen: orders, computes, checks. */
+static int settle(struct adp_compare *compare)
+{
+    compare->experiment = compare->baseline.part->experiment;
+    if (adp_side_settle(&compare->baseline))
+        return ADP_ENOMEM;
+    for (size_t i = 0; i < compare->n; i++) {
+        if (adp_side_settle(&compare->candidates[i].side))
+            return ADP_ENOMEM;
+        adp_versus_check(&compare->candidates[i], &compare->baseline);
+    }
+    caution(compare);
+    return compare->caveats.broken ? ADP_ENOMEM : 0;
+}
+
+/* On the baseline's side: the flagged one, or the only one there is. */
+static int choose_baseline(struct adp_compare *compare, const char *path,
+                           const bool *files, struct adp_error *err)
+{
+    struct choice choice = { files, NULL, BASELINES };
+    char policies[256];
+    int e = take_baseline(compare, &choice);
+    if (e || compare->baseline.n)
+        return e;
+    choice.which = ALL;
+    size_t n = list_policies(compare, &choice, policies, sizeof policies);
+    if (!n)
+        return adp_error_at(err, ADP_EINVAL, path, 0, 0,
+                            "holds no decisions: nothing to compare with");
+    if (n > 1)
+        return adp_error_at(err, ADP_EINVAL, path, 0, 0,
+                            "holds several candidates and none is flagged as a baseline "
+                            "(%s): give the log of the one to compare with",
+                            policies);
+    return take_baseline(compare, &choice);
+}
+
+static int choose_candidates(struct adp_compare *compare, const char *path,
+                             const bool *files, struct adp_error *err)
+{
+    struct choice choice = { files, NULL, OTHERS };
+    int e = take_candidates(compare, &choice);
+    choice.which = ALL;
+    if (!e && !compare->n)
+        e = take_candidates(compare, &choice);
+    if (!e && !compare->n)
+        return adp_error_at(err, ADP_EINVAL, path, 0, 0,
+                            "holds no decisions but the baseline's: nothing to compare");
+    return e;
+}
+
+/* Chooses both sides: what the first `n_first` paths hold, and what the second find came
+ * upon, be it read for the first already. */
+static int choose_sides(struct adp_compare *compare, const char *const paths[2],
+                        size_t n_first, struct adp_error *err)
+{
+    size_t n;
+    adp_tally_files(compare->tally, &n);
+    bool *first = calloc(n + 1, sizeof *first), *second = calloc(n + 1, sizeof *second);
+    int e = first && second ? 0 : ADP_ENOMEM;
+    for (size_t i = 0; i < compare->logs.n && !e; i++) {
+        const struct adp_log_path *path = &compare->logs.paths[i];
+        if (path->file >= n)
+            continue;
+        first[path->file] |= i < n_first;
+        second[path->file] |= path->given == 2;
+    }
+    if (!e)
+        e = choose_baseline(compare, paths[0], first, err);
+    if (!e)
+        e = choose_candidates(compare, paths[1], second, err);
+    free(first);
+    free(second);
+    return e;
+}
+
+/* Finds and reads what the next path stands for. */
+static int read_path(struct adp_compare *compare, const char *path, struct adp_error *err)
+{
+    size_t from = compare->logs.n;
+    int e = adp_logs_find(&compare->logs, path, err);
+    if (!e)
+        e = adp_logs_read(&compare->logs, from, compare->tally, NULL, NULL, err);
+    return e ? e : adp_logs_any(&compare->logs, compare->logs.finds, err);
+}
+
+int adp_compare_paths(const char *baseline, const char *policy, struct adp_compare **ret,
+                      struct adp_error *err)
+{
+    struct adp_compare *compare = create();
+    const char *const paths[2] = { baseline, policy };
+    int e = compare ? read_path(compare, baseline, err) : ADP_ENOMEM;
+    size_t n_first = compare ? compare->logs.n : 0;
+    if (!e)
+        e = read_path(compare, policy, err);
+    if (!e)
+        e = adp_tally_finish(compare->tally);
+    if (!e)
+        e = choose_sides(compare, paths, n_first, err);
+    if (!e)
+        e = settle(compare);
+    if (e) {
+        adp_compare_destroy(compare);
+        return adp_error_set(err, e, "out of memory");
+    }
+    *ret = compare;
+    return 0;
+}
+
+void adp_compare_unread(const struct adp_compare *compare, FILE *to)
+{
+    adp_logs_unread(&compare->logs, to);
+}
+
+/* Which experiments there are, while looking for one. */
+enum { MOST_KNOWN = 10 };
+
+struct wanted {
+    const char *experiment;
+    char *known[MOST_KNOWN]; /* owned */
+    size_t n;
+    bool found, broken;
+};
+
+static void know(struct wanted *wanted, const char *experiment)
+{
+    for (size_t i = 0; i < wanted->n; i++)
+        if (strcmp(wanted->known[i], experiment) == 0)
+            return;
+    if (wanted->n == MOST_KNOWN)
+        return;
+    wanted->known[wanted->n] = strdup(experiment);
+    wanted->broken |= !wanted->known[wanted->n];
+    wanted->n += wanted->known[wanted->n] != NULL;
+}
+
+static bool holds_experiment(const struct adp_tally *file, void *context)
+{
+    struct wanted *wanted = context;
+    size_t n;
+    const struct adp_part *const *parts = adp_tally_parts(file, &n);
+    bool holds = false;
+    for (size_t i = 0; i < n; i++) {
+        if (!parts[i]->experiment)
+            continue;
+        know(wanted, parts[i]->experiment);
+        holds |= strcmp(parts[i]->experiment, wanted->experiment) == 0;
+    }
+    wanted->found |= holds;
+    return holds;
+}
+
+static int not_found(const struct wanted *wanted, struct adp_error *err)
+{
+    char known[384];
+    size_t used = 0;
+    known[0] = '\0';
+    for (size_t i = 0; i < wanted->n && used < sizeof known; i++)
+        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "",
+                                 wanted->known[i]);
+    return adp_error_set(err, ADP_ENOENT, "no log here names experiment \"%s\"; %s%s",
+                         wanted->experiment, wanted->n ? "there are: " : "none is named",
+                         known);
+}
+
+/* Files that hold the experiment may hold others too. */
+static int take_experiment(struct adp_compare *compare, const char *experiment,
+                           struct adp_error *err)
+{
+    struct choice choice = { NULL, experiment, BASELINES };
+    char policies[256];
+    int e = take_baseline(compare, &choice);
+    choice.which = OTHERS;
+    if (!e)
+        e = take_candidates(compare, &choice);
+    if (e)
+        return e;
+    choice.which = ALL;
+    list_policies(compare, &choice, policies, sizeof policies);
+    if (!compare->baseline.n)
+        return adp_error_set(err, ADP_EINVAL,
+                             "experiment \"%s\" has no baseline: none of its policies is "
+                             "flagged as one (%s)",
+                             experiment, policies);
+    if (!compare->n)
+        return adp_error_set(err, ADP_EINVAL,
+                             "experiment \"%s\" holds only its baseline, %s: nothing to "
+                             "compare",
+                             experiment, policies);
+    return 0;
+}
+
+int adp_compare_experiment(const char *experiment, const char *const *roots, size_t n,
+                           struct adp_compare **ret, struct adp_error *err)
+{
+    struct adp_compare *compare = create();
+    struct wanted wanted = { .experiment = experiment };
+    int e = compare ? 0 : ADP_ENOMEM;
+    for (size_t i = 0; i < n && !e; i++)
+        e = adp_logs_find(&compare->logs, roots[i], err);
+    if (!e)
+        e = adp_logs_read(&compare->logs, 0, compare->tally, holds_experiment, &wanted,
+                          err);
+    if (!e)
+        e = adp_logs_any(&compare->logs, 1, err);
+    if (!e && wanted.broken)
+        e = ADP_ENOMEM;
+    if (!e && !wanted.found)
+        e = not_found(&wanted, err);
+    for (size_t i = 0; i < wanted.n; i++)
+        free(wanted.known[i]);
+    if (!e)
+        e = adp_tally_finish(compare->tally);
+    if (!e)
+        e = take_experiment(compare, experiment, err);
+    if (!e)
+        e = settle(compare);
+    if (e) {
+        adp_compare_destroy(compare);
+        return adp_error_set(err, e, "out of memory");
+    }
+    *ret = compare;
+    return 0;
+}
+
+/* ---- check ----------------------------------------------------------------------------
+ */
+
+bool adp_compare_check(const struct adp_compare *compare, FILE *why)
+{
+    bool good = true;
+    for (size_t i = 0; i < compare->n; i++) {
+        const struct adp_candidate *candidate = &compare->candidates[i];
+        good &= adp_versus_holds(candidate);
+        for (int k = 0; why && k < ADP_CHECKS; k++)
+            if (candidate->checks[k].answer != ADP_YES)
+                adp_page_put(why, "%s: %s: %s (%s)\n", policy_of(candidate->side.part),
+                             adp_check_title((enum adp_check_name)k),
+                             candidate->checks[k].answer == ADP_NO ? "no"
+                                                                   : "cannot be asked",
+                             candidate->checks[k].why);
+    }
+    return good;
+}
+
+/* ---- the page -------------------------------------------------------------------------
+ */
+
+static void print_side(FILE *to, const char *title, const struct adp_side *side)
+{
+    char params[256];
+    adp_part_params(side->part, params, sizeof params);
+    adp_page_wrap(to, 0, 2, "%s%s%s%s%s, %zu %s", title, policy_of(side->part),
+                  *params ? " (" : "", params, *params ? ")" : "", side->n,
+                  adp_page_plural(side->n, "repeat", "repeats"));
+}
+
+static void print_checks(FILE *to, const struct adp_candidate *candidate)
+{
+    static const char *const marks[] = { "NO", "ok", "--" };
+    for (int i = 0; i < ADP_CHECKS; i++) {
+        const struct adp_check *check = &candidate->checks[i];
+        char label[64];
+        snprintf(label, sizeof label, "%-3s %s", marks[check->answer],
+                 adp_check_title((enum adp_check_name)i));
+        adp_page_field(to, 38, label, "%s", check->why);
+    }
+}
+
+/* What follows from a check that is not yes. */
+static const char *follows(enum adp_check_name check, enum adp_answer answer)
+{
+    static const char *const failed[] = {
+        "the policy did not act in every repeat, so the difference is not its doing",
+        "the sides did not face the same load",
+        "without outcomes nobody knows what was served in time",
+        "the ranges overlap; the difference is inside the spread between runs"
+    };
+    static const char *const unasked[] = {
+        "it is not known whether the policy acted",
+        "the sides are not known to have faced the same load",
+        "it is not known what was served in time",
+        "without ranges to hold against each other, a difference smaller than the spread "
+        "between runs is none"
+    };
+    return answer == ADP_NO ? failed[check] : unasked[check];
+}
+
+static void print_checks_of(FILE *to, const struct adp_candidate *candidate,
+                            enum adp_answer answer)
+{
+    for (int i = 0; i < ADP_CHECKS; i++)
+        if (candidate->checks[i].answer == answer)
+            adp_page_wrap(to, 2, 4, "%s %s: %s.", answer == ADP_NO ? "NO" : "--",
+                          adp_check_title((enum adp_check_name)i),
+                          follows((enum adp_check_name)i, answer));
+}
+
+/* What the checks allow to be said of the numbers that follow: every one that failed,
+ * then those that could not be asked. */
+static void print_standing(FILE *to, const struct adp_candidate *candidate)
+{
+    bool failed = false;
+    if (adp_versus_holds(candidate))
+        return;
+    for (int i = 0; i < ADP_CHECKS; i++)
+        failed |= candidate->checks[i].answer == ADP_NO;
+    adp_page_wrap(to, 2, 2, failed ? "NOT A RESULT" : "NOT A RESULT YET");
+    print_checks_of(to, candidate, ADP_NO);
+    print_checks_of(to, candidate, ADP_NOT_ASKED);
+}
+
+/* "2630 (2530-2830)" */
+struct shown {
+    char text[3 * sizeof(struct adp_digits) + 8];
+};
+
+static struct shown show(const struct adp_spread *spread,
+                         struct adp_digits (*digits)(double))
+{
+    struct shown shown;
+    if (spread->n > 1 && spread->min != spread->max)
+        snprintf(shown.text, sizeof shown.text, "%s (%s-%s)", digits(spread->median).text,
+                 digits(spread->min).text, digits(spread->max).text);
+    else
+        snprintf(shown.text, sizeof shown.text, "%s", digits(spread->median).text);
+    return shown;
+}
+
+enum { FIELD = 14 };
+
+static void print_tail(FILE *to, const struct adp_side *base, const struct adp_side *side)
+{
+    static const char label[] = "p95 TTFT";
+    double a = base->ttft_p95.median, b = side->ttft_p95.median;
+    struct shown from = show(&base->ttft_p95, adp_page_number);
+    struct shown into = show(&side->ttft_p95, adp_page_number);
+    const char *direction = a > b ? "lower" : "HIGHER";
+    if (isnan(a) || isnan(b))
+        adp_page_field(to, FIELD, label, "not known on both sides");
+    else if (a == b)
+        adp_page_field(to, FIELD, label, "unchanged: %s -> %s ms of served", from.text,
+                       into.text);
+    else if (a > 0 && b > 0)
+        adp_page_field(to, FIELD, label, "%.2fx %s: %s -> %s ms of served",
+                       a > b ? a / b : b / a, direction, from.text, into.text);
+    else
+        adp_page_field(to, FIELD, label, "%s: %s -> %s ms of served", direction,
+                       from.text, into.text);
+}
+
+static void print_goodput(FILE *to, const struct adp_side *base,
+                          const struct adp_side *side)
+{
+    double a = base->goodput.median, b = side->goodput.median;
+    if (isnan(a) || isnan(b)) {
+        adp_page_field(to, FIELD, "goodput", "not known on both sides");
+        return;
+    }
+    struct shown from = show(&base->goodput, adp_page_share);
+    struct shown into = show(&side->goodput, adp_page_share);
+    adp_page_field(to, FIELD, "goodput", "%s: %s -> %s of offered",
+                   a == b  ? "unchanged"
+                   : b > a ? "up"
+                           : "DOWN",
+                   from.text, into.text);
+    if (b < a && side->ttft_p95.median < base->ttft_p95.median)
+        adp_page_wrap(
+            to, 2, 2,
+            "The shorter tail was bought by refusing requests that could have been "
+            "served in time. That is not a gain.");
+    else if (b < a)
+        adp_page_wrap(
+            to, 2, 2,
+            "It refused requests that could have been served in time, and the tail "
+            "is no shorter for it.");
+}
+
+static void print_candidate(FILE *to, const struct adp_compare *compare,
+                            const struct adp_candidate *candidate)
+{
+    struct shown share = show(&candidate->side.refused_share, adp_page_percent);
+    print_side(to, "", &candidate->side);
+    print_standing(to, candidate);
+    adp_page_field(to, FIELD, "refused", "%s of offered", share.text);
+    print_tail(to, &compare->baseline, &candidate->side);
+    print_goodput(to, &compare->baseline, &candidate->side);
+}
+
+/* ---- tables ---------------------------------------------------------------------------
+ */
+
+enum { NAME = 22, COLUMNS = 3, COLUMN = 18 };
+
+static const struct adp_side *side_of(const struct adp_compare *compare, size_t column)
+{
+    return column ? &compare->candidates[column - 1].side : &compare->baseline;
+}
+
+/* "no_admission", then "1 kv_threshold", …: numbered, since one policy may be there with
+ * several parameters. */
+struct side_name {
+    char text[96];
+};
+
+static struct side_name name_of(const struct adp_compare *compare, size_t column)
+{
+    struct side_name name;
+    const char *policy = policy_of(side_of(compare, column)->part);
+    if (column)
+        snprintf(name.text, sizeof name.text, "%zu %.64s", column, policy);
+    else
+        snprintf(name.text, sizeof name.text, "%.64s", policy);
+    return name;
+}
+
+static void print_row(FILE *to, const struct adp_compare *compare, size_t column)
+{
+    const struct adp_side *side = side_of(compare, column);
+    adp_page_name(to, name_of(compare, column).text, NAME);
+    adp_page_put(to, "%6zu%9s%9s%9s%9s%9s\n", side->n,
+                 adp_page_number(side->offered.median).text,
+                 adp_page_percent(side->refused_share.median).text,
+                 adp_page_number(side->ttft_p50.median).text,
+                 adp_page_number(side->ttft_p95.median).text,
+                 adp_page_share(side->goodput.median).text);
+}
+
+static void print_medians(FILE *to, const struct adp_compare *compare)
+{
+    adp_page_heading(to, "MEDIANS OVER REPEATS");
+    adp_page_name(to, "policy", NAME);
+    fprintf(to, "%6s%9s%9s%9s%9s%9s\n", "runs", "offered", "refused", "p50 ms", "p95 ms",
+            "goodput");
+    for (size_t column = 0; column <= compare->n; column++)
+        print_row(to, compare, column);
+}
+
+/* The greatest reading of a signal over the repeats; NaN: never supplied. */
+static double greatest(const struct adp_side *side, const char *signal)
+{
+    double most = NAN;
+    for (size_t i = 0; i < side->n; i++)
+        for (size_t k = 0; k < side->runs[i]->n_signals; k++)
+            if (strcmp(side->runs[i]->signals[k].name, signal) == 0)
+                most = fmax(most, side->runs[i]->signals[k].max);
+    return most;
+}
+
+static void print_maxima_of(FILE *to, const struct adp_compare *compare,
+                            const char *signal, size_t from, size_t past)
+{
+    adp_page_name(to, signal, NAME);
+    for (size_t c = from; c < past; c++)
+        fprintf(to, "%*s", COLUMN,
+                adp_page_number(greatest(side_of(compare, c), signal)).text);
+    fputc('\n', to);
+}
+
+/* The signals are those of the baseline's first run and of each candidate's, each once.
+ */
+static void print_maxima_block(FILE *to, const struct adp_compare *compare, size_t from,
+                               size_t past)
+{
+    adp_page_name(to, "signal", NAME);
+    for (size_t c = from; c < past; c++)
+        adp_page_put(to, " %*.*s", COLUMN - 1, COLUMN - 1, name_of(compare, c).text);
+    fputc('\n', to);
+    for (size_t c = 0; c <= compare->n; c++) {
+        const struct adp_run *run = side_of(compare, c)->runs[0];
+        for (size_t i = 0; i < run->n_signals; i++) {
+            bool again = false;
+            for (size_t b = 0; b < c && !again; b++)
+                for (size_t k = 0; k < side_of(compare, b)->runs[0]->n_signals; k++)
+                    again |= strcmp(side_of(compare, b)->runs[0]->signals[k].name,
+                                    run->signals[i].name) == 0;
+            if (!again)
+                print_maxima_of(to, compare, run->signals[i].name, from, past);
+        }
+    }
+}
+
+static void print_maxima(FILE *to, const struct adp_compare *compare)
+{
+    size_t columns = compare->n + 1;
+    adp_page_heading(to, "HOW HIGH EACH SIGNAL WENT");
+    for (size_t from = 0; from < columns; from += COLUMNS) {
+        if (from)
+            fputc('\n', to);
+        print_maxima_block(to, compare, from,
+                           columns < from + COLUMNS ? columns : from + COLUMNS);
+    }
+}
+
+int adp_compare_print(const struct adp_compare *compare, FILE *to)
+{
+    if (compare->experiment)
+        adp_page_wrap(to, 0, 2, "Experiment %s", compare->experiment);
+    print_side(to, "Baseline: ", &compare->baseline);
+    adp_page_heading(to, "CAN IT BE COMPARED");
+    for (size_t i = 0; i < compare->n; i++) {
+        if (i)
+            fputc('\n', to);
+        print_side(to, "", &compare->candidates[i].side);
+        print_checks(to, &compare->candidates[i]);
+    }
+    if (compare->caveats.n)
+        adp_page_heading(to, "WHAT WEAKENS THIS PAGE");
+    for (size_t i = 0; i < compare->caveats.n; i++)
+        adp_page_wrap(to, 2, 4, "! %s.", compare->caveats.sentences[i]);
+    adp_page_heading(to, "WHAT IT BOUGHT");
+    for (size_t i = 0; i < compare->n; i++) {
+        if (i)
+            fputc('\n', to);
+        print_candidate(to, compare, &compare->candidates[i]);
+    }
+    print_medians(to, compare);
+    print_maxima(to, compare);
+    return adp_page_end(to);
+}
+
+int adp_compare_json(const struct adp_compare *compare, FILE *to)
+{
+    return adp_compare_write_json(compare, to);
+}

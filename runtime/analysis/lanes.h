@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* Which records of which writer are here, and which are missing.
+ *
+ * Every writer (instance, lane) numbers its records from 0 without gaps. What is missing
+ * below the highest number seen is lost; `dropped` lines account for losses; what is left
+ * is an unrecorded loss. Lines may come in any order and twice. A snapshot stands again
+ * at the head of every file that follows, under its old number: it fills its place in the
+ * numbering, and says nothing of copies. */
+#ifndef ADP_ANALYSIS_LANES_H
+#define ADP_ANALYSIS_LANES_H
+
+#include "runtime/analysis/index.h"
+
+struct adp_lanes {
+    struct adp_lane_seen *lanes; /* owned */
+    size_t n, cap;
+    struct adp_index by_key;
+    uint64_t loose;   /* records dropped of a lane, or at a place, that no line names */
+    uint64_t dropped; /* records that `dropped` lines account for */
+    uint64_t damaged; /* queues given up; how many records that cost is not known */
+};
+
+struct adp_lanes_loss {
+    uint64_t recorded;   /* records that `dropped` lines account for */
+    uint64_t unrecorded; /* records missing beyond those */
+    uint64_t repeated;   /* records that are here more than once */
+    uint64_t damaged;
+};
+
+void adp_lanes_finish(struct adp_lanes *lanes);
+/* The writer's record `seq` is here. `instance` is a hash, 0 when the line names none.
+ * `again`: it may rightly stand in several files. 0 or ADP_ENOMEM. */
+int adp_lanes_seen(struct adp_lanes *lanes, uint64_t instance, int64_t lane, int64_t seq,
+                   bool again);
+/* A `dropped` line: `count` records from `seq` on. lane, seq -1: it does not say. 0 or
+ * ADP_ENOMEM. */
+int adp_lanes_dropped(struct adp_lanes *lanes, uint64_t instance, int64_t lane,
+                      int64_t seq, uint64_t count);
+/* Adds all of `from`, which stays as it is. 0 or ADP_ENOMEM. */
+int adp_lanes_merge(struct adp_lanes *into, const struct adp_lanes *from);
+struct adp_lanes_loss adp_lanes_loss(struct adp_lanes *lanes);
+/* Does some writer's record stand in both, snapshots apart? Sorts both. */
+bool adp_lanes_overlap(struct adp_lanes *a, struct adp_lanes *b);
+/* Did some named process write in both? */
+bool adp_lanes_share_writer(const struct adp_lanes *a, const struct adp_lanes *b);
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/* A file as lines.
+ *
+ *   buffer  [ … given out … | start … searched … end | free … cap | padding ]
+ *
+ * Invariant: bytes before `searched` hold no newline at or after `start`. */
+#include "runtime/analysis/lines.h"
+
+#include "runtime/analysis/reader.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { READ_SIZE = 1 << 18 };
+
+struct adp_lines {
+    int fd;
+    size_t start, searched, end, cap;
+    uint64_t offset; /* of buffer[start] in the stream */
+    uint64_t number;
+    bool ended;
+    char buffer[];
+};
+
+struct adp_lines *adp_lines_create(int fd)
+{
+    size_t cap = ADP_LINES_MAX + 1 + READ_SIZE;
+    /* Zeroed: the bytes behind the last line are looked at as padding. */
+    struct adp_lines *lines = calloc(1, sizeof *lines + cap + ADP_READER_PADDING);
+    if (!lines)
+        return NULL;
+    lines->fd = fd;
+    lines->cap = cap;
+    return lines;
+}
+
+void adp_lines_destroy(struct adp_lines *lines)
+{
+    free(lines);
+}
+
+static int refill(struct adp_lines *lines, struct adp_error *err)
+{
+    if (lines->start) {
+        memmove(lines->buffer, lines->buffer + lines->start, lines->end - lines->start);
+        lines->searched -= lines->start;
+        lines->end -= lines->start;
+        lines->start = 0;
+    }
+    ssize_t got;
+    do
+        got = read(lines->fd, lines->buffer + lines->end, READ_SIZE);
+    while (got < 0 && errno == EINTR);
+    if (got < 0)
+        return adp_error_set(err, ADP_EIO, "cannot be read: %s", strerror(errno));
+    lines->ended = got == 0;
+    lines->end += (size_t)got;
+    return 0;
+}
+
+/* Gives out the bytes up to `stop`, which is a newline or the end. */
+static void give(struct adp_lines *lines, size_t stop, bool terminated,
+                 struct adp_raw_line *ret)
+{
+    ret->text = lines->buffer + lines->start;
+    ret->len = stop - lines->start;
+    ret->number = ++lines->number;
+    ret->offset = lines->offset;
+    ret->too_long = ret->len > ADP_LINES_MAX;
+    ret->unterminated = !terminated;
+    if (ret->too_long)
+        ret->len = 0;
+    size_t past = stop + (terminated ? 1 : 0);
+    lines->offset += past - lines->start;
+    lines->start = lines->searched = past;
+}
+
+/* Passes over the rest of a line that has outgrown the buffer. */
+static int skip(struct adp_lines *lines, struct adp_raw_line *ret, struct adp_error *err)
+{
+    uint64_t first = lines->offset;
+    for (;;) {
+        lines->offset += lines->end - lines->start;
+        lines->start = lines->searched = lines->end;
+        int e = refill(lines, err);
+        if (e)
+            return e;
+        char *newline = memchr(lines->buffer, '\n', lines->end);
+        if (!newline && !lines->ended)
+            continue;
+        give(lines, newline ? (size_t)(newline - lines->buffer) : lines->end, newline,
+             ret);
+        ret->offset = first;
+        ret->len = 0;
+        ret->too_long = true;
+        return 1;
+    }
+}
+
+int adp_lines_next(struct adp_lines *lines, struct adp_raw_line *ret,
+                   struct adp_error *err)
+{
+    for (;;) {
+        char *from = lines->buffer + lines->searched;
+        char *newline = memchr(from, '\n', lines->end - lines->searched);
+        if (newline) {
+            give(lines, (size_t)(newline - lines->buffer), true, ret);
+            return 1;
+        }
+        lines->searched = lines->end;
+        if (lines->end - lines->start > ADP_LINES_MAX)
+            return skip(lines, ret, err);
+        if (lines->ended) {
+            if (lines->start == lines->end)
+                return 0;
+            give(lines, lines->end, false, ret);
+            return 1;
+        }
+        int e = refill(lines, err);
+        if (e)
+            return e;
+    }
+}

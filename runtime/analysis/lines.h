@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* A file as lines, whatever its size, from any descriptor.
+ *
+ * Memory is one buffer of ADP_LINES_MAX and a read's worth. A longer line is skipped and
+ * said to be too long; it never grows the buffer. */
+#ifndef ADP_ANALYSIS_LINES_H
+#define ADP_ANALYSIS_LINES_H
+
+#include "core/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ADP_LINES_MAX (1u << 20) /* bytes of a line, its newline apart */
+
+struct adp_lines; /* opaque */
+
+struct adp_raw_line {
+    const char
+        *text;  /* borrowed until the next call; ADP_READER_PADDING bytes follow it */
+    size_t len; /* without the newline; 0 when too_long */
+    uint64_t number; /* from 1 */
+    uint64_t offset; /* of its first byte in the stream */
+    bool too_long, unterminated;
+};
+
+/* `fd` stays the caller's. NULL: out of memory. */
+struct adp_lines *adp_lines_create(int fd);
+void adp_lines_destroy(struct adp_lines *lines);
+/* 1: *ret is the next line; 0: the end; ADP_EIO with errno's words. */
+int adp_lines_next(struct adp_lines *lines, struct adp_raw_line *ret,
+                   struct adp_error *err);
+
+#endif

@@ -1,0 +1,609 @@
+/* SPDX-License-Identifier: MIT */
+/* The report: reading, checking, and the page as text.
+ *
+ * Order of a page: the finding; what weakens it; the gates; the signals; the refusals;
+ * what weakens the cost; the cost; the instrument. A number never stands before what
+ * weakens it. */
+#include "runtime/analysis/report.h"
+
+#include "runtime/analysis/caveats.h"
+#include "runtime/analysis/finding.h"
+#include "runtime/analysis/logs.h"
+#include "runtime/analysis/page.h"
+#include "runtime/analysis/report_json.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+struct adp_report {
+    struct adp_tally *tally;
+    struct adp_log_list logs;
+};
+
+void adp_report_destroy(struct adp_report *report)
+{
+    if (!report)
+        return;
+    adp_tally_destroy(report->tally);
+    adp_logs_finish(&report->logs);
+    free(report);
+}
+
+/* Folders of somebody else's *.jsonl are not ours to report on. */
+static int check_ours(const struct adp_report *report, struct adp_error *err)
+{
+    for (size_t i = 0; i < report->logs.n; i++)
+        if (!report->logs.paths[i].foreign)
+            return 0;
+    return adp_error_at(err, ADP_ENOENT, report->logs.n ? report->logs.paths[0].path : "",
+                        0, 0,
+                        "no log of decisions was found here: no line is one of ours");
+}
+
+int adp_report_read(const char *const *paths, size_t n, struct adp_report **ret,
+                    struct adp_error *err)
+{
+    struct adp_report *report = calloc(1, sizeof *report);
+    if (!report)
+        return adp_error_set(err, ADP_ENOMEM, "out of memory");
+    report->tally = adp_tally_create();
+    int e = report->tally ? 0 : adp_error_set(err, ADP_ENOMEM, "out of memory");
+    for (size_t i = 0; i < n && !e; i++)
+        e = adp_logs_find(&report->logs, paths[i], err);
+    if (!e)
+        e = adp_logs_read(&report->logs, 0, report->tally, NULL, NULL, err);
+    if (!e)
+        e = adp_logs_any(&report->logs, 1, err);
+    if (!e)
+        e = check_ours(report, err);
+    if (!e && adp_tally_finish(report->tally))
+        e = adp_error_set(err, ADP_ENOMEM, "out of memory");
+    if (e) {
+        adp_report_destroy(report);
+        return e;
+    }
+    *ret = report;
+    return 0;
+}
+
+/* ---- check ---------------------------------------------------------------------------
+ */
+
+static const char *name_of(const struct adp_run *run)
+{
+    return run->part->policy ? run->part->policy
+           : run->decided    ? "the policy (the log does not name it)"
+                             : "the log";
+}
+
+bool adp_report_check(const struct adp_report *report, FILE *why)
+{
+    size_t n;
+    const struct adp_run *runs = adp_tally_runs(report->tally, &n);
+    bool good = true;
+    for (size_t i = 0; i < n; i++) {
+        const struct adp_run *run = &runs[i];
+        const char *named = run->part->run ? run->part->run : "";
+        bool claim = run->finding == ADP_LIVE || (run->decided && run->part->baseline);
+        if (!claim && why)
+            adp_page_put(why, "%s%s%s is %s and not a baseline\n", name_of(run),
+                         *named ? " " : "", named, adp_finding_word(run->finding));
+        if (run->loss.unrecorded && why)
+            adp_page_put(why, "%s%s%s: %" PRIu64 " records are missing unrecorded\n",
+                         name_of(run), *named ? " " : "", named, run->loss.unrecorded);
+        good &= claim && !run->loss.unrecorded;
+    }
+    return good;
+}
+
+/* ---- the finding ---------------------------------------------------------------------
+ */
+
+static const char *decisions(uint64_t n)
+{
+    return adp_page_plural(n, "decision", "decisions");
+}
+
+static void print_live(FILE *to, const struct adp_run *run)
+{
+    const char *name = name_of(run);
+    const struct adp_part *part = run->part;
+    const char *requests = adp_page_plural(run->offered, "request", "requests");
+    if (run->refused)
+        adp_page_wrap(to, 0, 2, "LIVE: %s refused %" PRIu64 " of %" PRIu64 " %s (%s)%s",
+                      name, run->refused, run->offered, requests,
+                      adp_page_percent((double)run->refused / (double)run->offered).text,
+                      run->unheeded ? ", and more that was not enforced." : ".");
+    else if (run->unheeded)
+        adp_page_wrap(
+            to, 0, 2,
+            "LIVE: %s would have refused %" PRIu64 " of %" PRIu64
+            " %s (%s); none of it was enforced, and all were served.",
+            name, run->unheeded, run->offered, requests,
+            adp_page_percent((double)run->unheeded / (double)run->offered).text);
+    else if (part->refusals)
+        adp_page_wrap(
+            to, 0, 2, "LIVE: %s refused on %" PRIu64 " %s, and %s admitted in the end.",
+            name, part->refusals, decisions(part->refusals),
+            part->refusals == 1 ? "the request was" : "every one of those requests was");
+    else if (part->fired)
+        adp_page_wrap(to, 0, 2,
+                      "LIVE: a rule of %s held on %" PRIu64 " of %" PRIu64
+                      " %s, though it refused nothing.",
+                      name, part->fired, adp_part_own(part),
+                      decisions(adp_part_own(part)));
+    else
+        adp_page_wrap(to, 0, 2,
+                      "LIVE: the margin of %s reached 0 on %" PRIu64 " of %" PRIu64
+                      " %s, though it refused nothing.",
+                      name, part->margins_firing, part->margins,
+                      decisions(part->margins));
+}
+
+static void print_inert(FILE *to, const struct adp_run *run)
+{
+    const struct adp_part *part = run->part;
+    const struct adp_part_gate *gate = part->n_gates == 1 ? &part->gates[0] : NULL;
+    if (run->ground == ADP_GROUND_GATES && gate && gate->signal)
+        adp_page_wrap(to, 0, 2,
+                      "INERT: %s never fired on %" PRIu64
+                      " %s: it needs %s %s %s, and the nearest was %s.",
+                      name_of(run), part->judged, decisions(part->judged), gate->signal,
+                      adp_finding_op(gate->op), adp_page_exact(gate->threshold).text,
+                      adp_page_number(gate->closest_value).text);
+    else if (run->ground == ADP_GROUND_GATES)
+        adp_page_wrap(to, 0, 2,
+                      "INERT: %s could be judged on %" PRIu64 " of %" PRIu64
+                      " %s and never fired.",
+                      name_of(run), part->judged, adp_part_own(part),
+                      decisions(adp_part_own(part)));
+    else if (run->ground == ADP_GROUND_MARGIN)
+        adp_page_wrap(to, 0, 2,
+                      "INERT: %s never fired on %" PRIu64
+                      " %s: its margin came no nearer to 0 than %s.",
+                      name_of(run), part->margins, decisions(part->margins),
+                      adp_page_number(part->margin).text);
+    else
+        adp_page_wrap(to, 0, 2, "INERT: %s decided %" PRIu64 " %s and refused nothing.",
+                      name_of(run), adp_part_own(part),
+                      adp_page_plural(adp_part_own(part), "time", "times"));
+}
+
+/* "a, b" of the signals the policy reads that nothing supplied; up to three. */
+static void list_unsupplied(const struct adp_part *part, char *to, size_t cap)
+{
+    unsigned n = 0;
+    to[0] = '\0';
+    for (size_t i = 0; i < part->n_gates; i++) {
+        const char *signal = part->gates[i].signal;
+        size_t used = strlen(to);
+        bool again = false;
+        for (size_t k = 0; k < i && signal && !again; k++)
+            again = part->gates[k].signal && strcmp(part->gates[k].signal, signal) == 0;
+        if (!signal || again || adp_finding_supplied(part, signal) || n == 3)
+            continue;
+        snprintf(to + used, cap - used, "%s%s", n++ ? ", " : "", signal);
+    }
+    if (!n && part->signal_quantity && !part->n_gates)
+        snprintf(to, cap, "%s", part->signal_quantity);
+}
+
+static void print_unknown(FILE *to, const struct adp_run *run)
+{
+    const struct adp_part *part = run->part;
+    char signals[256];
+    switch (run->ground) {
+    case ADP_GROUND_NO_DECISIONS:
+        if (run->states)
+            adp_page_wrap(to, 0, 2,
+                          "UNKNOWN: no decisions, %" PRIu64
+                          " state %s. A policy could have "
+                          "fired here only on values in the ranges below.",
+                          run->states, adp_page_plural(run->states, "sample", "samples"));
+        else
+            adp_page_wrap(to, 0, 2, "UNKNOWN: the log holds no decisions.");
+        return;
+    case ADP_GROUND_BASELINE:
+        adp_page_wrap(
+            to, 0, 2,
+            "UNKNOWN: %s is the baseline, by its own flag. It refuses nothing, by "
+            "design; it is what others are compared with.",
+            name_of(run));
+        return;
+    case ADP_GROUND_FAULTS:
+        adp_page_wrap(
+            to, 0, 2,
+            "UNKNOWN: %s failed on every decision; on_error answered, the policy "
+            "never did.",
+            name_of(run));
+        return;
+    default:
+        break;
+    }
+    list_unsupplied(part, signals, sizeof signals);
+    if (signals[0])
+        adp_page_wrap(to, 0, 2,
+                      "UNKNOWN: %s could not be judged: %s was never supplied by the "
+                      "metrics.",
+                      name_of(run), signals);
+    else
+        adp_page_wrap(to, 0, 2,
+                      "UNKNOWN: %s could not be judged: the signals it reads were never "
+                      "there together.",
+                      name_of(run));
+}
+
+static void print_param(FILE *to, const struct adp_part_param *param, bool first)
+{
+    adp_page_field(to, 15, first ? "parameters" : "", "%s=%s", param->name,
+                   isnan(param->value) ? param->word : adp_page_exact(param->value).text);
+}
+
+static void print_who(FILE *to, const struct adp_report *report,
+                      const struct adp_run *run)
+{
+    size_t n;
+    const struct adp_log_file *files = adp_tally_files(report->tally, &n);
+    const struct adp_part *part = run->part;
+    fputc('\n', to);
+    if (part->experiment)
+        adp_page_field(to, 15, "experiment", "%s", part->experiment);
+    if (part->policy)
+        adp_page_field(to, 15, "policy", "%s%s%s", part->policy,
+                       part->baseline ? " (baseline)" : "",
+                       part->shadow ? " (shadow)" : "");
+    for (size_t i = 0; i < part->n_params; i++)
+        print_param(to, &part->params[i], i == 0);
+    if (part->run)
+        adp_page_field(to, 15, "run", "%s", part->run);
+    if (part->notes)
+        adp_page_field(to, 15, "notes", "%s", part->notes);
+    for (size_t i = 0; i < run->n_files; i++)
+        adp_page_field(to, 15, i ? "" : "log", "%s", files[run->files[i]].path);
+}
+
+static void print_finding(FILE *to, const struct adp_run *run)
+{
+    switch (run->finding) {
+    case ADP_LIVE:
+        print_live(to, run);
+        return;
+    case ADP_INERT:
+        print_inert(to, run);
+        return;
+    case ADP_UNKNOWN:
+        print_unknown(to, run);
+    }
+}
+
+static void print_caveats(FILE *to, const struct adp_caveats *caveats)
+{
+    for (size_t i = 0; i < caveats->n; i++)
+        adp_page_wrap(to, 2, 4, "! %s.", caveats->sentences[i]);
+}
+
+/* ---- could it have fired -------------------------------------------------------------
+ */
+
+static void print_gate(FILE *to, const struct adp_part *part,
+                       const struct adp_part_gate *gate)
+{
+    char what[160], held[48];
+    bool fixed = adp_finding_fixed(gate);
+    snprintf(what, sizeof what, "%" PRIu32 "  %s %s %s", gate->rule,
+             gate->signal ? gate->signal : "?",
+             adp_finding_op(gate->op) ? adp_finding_op(gate->op) : "?",
+             fixed ? adp_page_exact(gate->threshold).text : "(not fixed)");
+    adp_page_name(to, what, 36);
+    snprintf(held, sizeof held, "%" PRIu64 " of %" PRIu64, gate->held,
+             adp_part_own(part));
+    char distance[40] = "--";
+    if (gate->read)
+        snprintf(distance, sizeof distance, "%s%s", gate->closest >= 0 ? "+" : "",
+                 adp_page_number(gate->closest).text);
+    adp_page_put(to, "%10s %11s  %s\n", adp_page_number(gate->closest_value).text,
+                 distance, held);
+}
+
+static void print_rules(FILE *to, const struct adp_part *part)
+{
+    for (size_t i = 0; i < part->n_rules; i++) {
+        const struct adp_part_rule *rule = &part->rules[i];
+        size_t gates = 0;
+        for (size_t k = 0; k < part->n_gates; k++)
+            gates += part->gates[k].rule == rule->rule;
+        if (gates > 1)
+            adp_page_wrap(to, 2, 4,
+                          "Rule %" PRIu32
+                          " needs all of its %zu gates at once: they held "
+                          "together on %" PRIu64 " of %" PRIu64 " %s.",
+                          rule->rule, gates, rule->held, adp_part_own(part),
+                          decisions(adp_part_own(part)));
+    }
+}
+
+/* Which threshold would have fired: the highest for >= and >, the lowest for <= and <. */
+static void print_would(FILE *to, const struct adp_part *part,
+                        const struct adp_part_gate *gate)
+{
+    bool upward = gate->op == ADP_GE || gate->op == ADP_GT;
+    bool strict = gate->op == ADP_GT || gate->op == ADP_LT;
+    bool alone = true;
+    for (size_t i = 0; i < part->n_gates; i++)
+        alone &= &part->gates[i] == gate || part->gates[i].rule != gate->rule;
+    if (isnan(gate->would))
+        adp_page_wrap(to, 2, 4,
+                      "No threshold on %s would have fired rule %" PRIu32
+                      ": its other gates never held.",
+                      gate->signal, gate->rule);
+    else
+        adp_page_wrap(to, 2, 4, "The %s threshold on %s that would have fired%s is %s%s.",
+                      upward ? "highest" : "lowest", gate->signal,
+                      alone ? "" : ", its other gates as they were,",
+                      strict ? upward ? "anything below " : "anything above " : "",
+                      adp_page_exact(gate->would).text);
+}
+
+static void print_moved(FILE *to, const struct adp_run *run)
+{
+    const struct adp_run_signal *moved = run->most_moved;
+    if (moved)
+        adp_page_wrap(
+            to, 2, 4,
+            "The signal that moved most is %s: from %s to %s, %s times its mean.",
+            moved->name, adp_page_number(moved->min).text,
+            adp_page_number(moved->max).text, adp_page_number(moved->moved).text);
+    else
+        adp_page_wrap(to, 2, 4, "No signal moved.");
+}
+
+/* For logs that do not say how the threshold is used: what can be said all the same. */
+static void print_threshold_note(FILE *to, const struct adp_run *run)
+{
+    const struct adp_part_param *param = adp_finding_threshold(run->part);
+    const char *name = run->part->signal_quantity;
+    for (size_t i = 0; param && name && i < run->n_signals; i++)
+        if (strcmp(run->signals[i].name, name) == 0 && run->signals[i].n)
+            adp_page_wrap(
+                to, 2, 4,
+                "%s is %s; %s, which the policy's card names, lay between %s and "
+                "%s.",
+                param->name, adp_page_exact(param->value).text, name,
+                adp_page_number(run->signals[i].min).text,
+                adp_page_number(run->signals[i].max).text);
+}
+
+/* The heading would stand over nothing. */
+static const char *no_gates(const struct adp_part *part)
+{
+    return part->has_gates ? "The log says that the policy has no gates."
+                           : "The log names no gates.";
+}
+
+static void print_liveness(FILE *to, const struct adp_run *run)
+{
+    const struct adp_part *part = run->part;
+    if (!run->decided || (part->baseline && run->finding == ADP_UNKNOWN))
+        return;
+    adp_page_heading(to, "COULD IT HAVE FIRED");
+    if (part->n_gates) {
+        adp_page_name(to, "rule and gate", 36);
+        fputs("   closest    distance  held\n", to);
+    }
+    for (size_t i = 0; i < part->n_gates; i++)
+        print_gate(to, part, &part->gates[i]);
+    print_rules(to, part);
+    if (part->margins)
+        adp_page_wrap(
+            to, 2, 4,
+            "Its margin, which is at or above 0 when it fires, reached %s; at or "
+            "above 0 on %" PRIu64 " of %" PRIu64 " %s.",
+            adp_page_number(part->margin).text, part->margins_firing, part->margins,
+            decisions(part->margins));
+    if (!part->n_gates) {
+        adp_page_wrap(to, 2, 4, "%s", no_gates(part));
+        print_threshold_note(to, run);
+    }
+    if (run->finding != ADP_INERT)
+        return;
+    for (size_t i = 0; i < part->n_gates; i++)
+        if (part->gates[i].read && part->gates[i].signal)
+            print_would(to, part, &part->gates[i]);
+    print_moved(to, run);
+    adp_page_wrap(
+        to, 2, 4,
+        "What this run shows is what happens without the policy: its latencies and "
+        "goodput are no evidence about it.");
+}
+
+/* ---- signals, refusals, cost, instrument ---------------------------------------------
+ */
+
+enum { NAME = 22 };
+
+static void print_signals(FILE *to, const struct adp_run *run)
+{
+    if (!run->n_signals)
+        return;
+    adp_page_heading(to, "WHICH SIGNALS MOVED");
+    adp_page_name(to, "signal", NAME);
+    fprintf(to, "%9s%9s%9s%9s%9s%9s\n", "min", "p50", "p95", "max", "n", "absent");
+    for (size_t i = 0; i < run->n_signals; i++) {
+        const struct adp_run_signal *signal = &run->signals[i];
+        adp_page_name(to, signal->name, NAME);
+        if (!signal->n) {
+            fprintf(to, "%9s   never supplied\n", "--");
+            continue;
+        }
+        fprintf(to, "%9s%9s%9s%9s%9" PRIu64 "%9s\n", adp_page_number(signal->min).text,
+                adp_page_number(signal->p50).text, adp_page_number(signal->p95).text,
+                adp_page_number(signal->max).text, signal->n,
+                adp_page_percent(signal->absent).text);
+    }
+}
+
+static void print_reasons(FILE *to, const struct adp_run *run)
+{
+    if (!run->n_reasons)
+        return;
+    adp_page_heading(to, "WHAT IT REFUSED");
+    adp_page_name(to, "reason", NAME);
+    fprintf(to, "%9s%11s%18s\n", "refused", "of offered", "not enforced");
+    for (size_t i = 0; i < run->n_reasons; i++) {
+        const struct adp_reason_count *reason = &run->reasons[i];
+        adp_page_name(to, *reason->word ? reason->word : "(no reason given)", NAME);
+        fprintf(to, "%9" PRIu64 "%11s%18" PRIu64 "\n", reason->n,
+                adp_page_percent((double)reason->n / (double)run->offered).text,
+                reason->unheeded);
+    }
+    if (run->deferred)
+        adp_page_wrap(to, 2, 4,
+                      "%" PRIu64 " of the refused %s deferred: told to come back.",
+                      run->deferred, adp_page_plural(run->deferred, "was", "were"));
+}
+
+static const char *why_no_goodput(enum adp_no_goodput why)
+{
+    switch (why) {
+    case ADP_GOODPUT_NO_DECISIONS:
+        return "no request was offered";
+    case ADP_GOODPUT_NO_OUTCOMES:
+        return "no outcomes were recorded";
+    case ADP_GOODPUT_NO_SLO:
+        return "no outcome says ok, and there is no SLO to hold ttft_ms against";
+    case ADP_GOODPUT_KNOWN:
+        break;
+    }
+    return "";
+}
+
+static void print_cost(FILE *to, const struct adp_run *run,
+                       const struct adp_caveats *caveats)
+{
+    double slo = run->part->slo_ttft_ms;
+    if (!run->decided)
+        return;
+    adp_page_heading(to, "WHAT IT COST");
+    print_caveats(to, caveats);
+    adp_page_put(
+        to, "  offered %" PRIu64 ", admitted %" PRIu64 ", refused %" PRIu64 "%s%s%s\n",
+        run->offered, run->admitted, run->refused,
+        isnan(run->rate) ? "" : "; offered at ",
+        isnan(run->rate) ? "" : adp_page_number(run->rate).text,
+        isnan(run->rate) ? "" : " requests/s");
+    if (run->refused_by_fault)
+        adp_page_put(to, "  refused by a fault %" PRIu64 "\n", run->refused_by_fault);
+    if (run->cancelled || run->failed)
+        adp_page_wrap(to, 2, 4,
+                      "%" PRIu64 " of %" PRIu64 " served %s an outcome; of these %" PRIu64
+                      " cancelled, %" PRIu64 " failed",
+                      run->answered, run->admitted,
+                      adp_page_plural(run->admitted, "request has", "requests have"),
+                      run->cancelled, run->failed);
+    if (run->ttft_n)
+        adp_page_put(
+            to, "  TTFT of served requests: p50 %s ms, p95 %s ms  (%" PRIu64 " %s)\n",
+            adp_page_number(run->ttft_p50).text, adp_page_number(run->ttft_p95).text,
+            run->ttft_n, adp_page_plural(run->ttft_n, "request", "requests"));
+    else
+        fputs("  TTFT of served requests: not recorded\n", to);
+    if (isnan(run->goodput)) {
+        adp_page_wrap(to, 2, 4, "goodput: not known; %s",
+                      why_no_goodput(run->no_goodput));
+        return;
+    }
+    adp_page_wrap(to, 2, 4,
+                  "goodput %s: %" PRIu64 " of %" PRIu64
+                  " offered met the SLO (the host's ok%s%s%s)",
+                  adp_page_share(run->goodput).text, run->met, run->offered,
+                  isnan(slo) ? "" : ", or else TTFT within ",
+                  isnan(slo) ? "" : adp_page_exact(slo).text, isnan(slo) ? "" : " ms");
+}
+
+static void print_instrument(FILE *to, const struct adp_run *run)
+{
+    adp_page_heading(to, "THE INSTRUMENT");
+    adp_page_put(to,
+                 "  decisions %" PRIu64 "   outcomes %" PRIu64 "   state samples %" PRIu64
+                 "   writers %zu\n",
+                 run->decided ? run->part->lines : 0, run->outcomes, run->states,
+                 run->part->n_instances);
+    adp_page_put(to,
+                 "  lost: recorded %" PRIu64 ", unrecorded %" PRIu64
+                 "   corrupt lines %" PRIu64 "   faults %" PRIu64 "\n",
+                 run->loss.recorded, run->loss.unrecorded, run->corrupt_lines,
+                 run->part->faults);
+    adp_page_put(to,
+                 "  scrape errors %" PRIu64 "   outcomes: orphan %" PRIu64
+                 ", duplicate %" PRIu64 ", of refused %" PRIu64 "\n",
+                 run->scrape_errors, run->orphans, run->duplicates,
+                 run->refused_outcomes);
+    adp_page_put(to, "  TTFT out of range %" PRIu64 "\n", run->ttft_off);
+}
+
+/* A page from which a caveat is missing for want of memory must not stand. */
+static int print_run(FILE *to, const struct adp_report *report, const struct adp_run *run,
+                     bool alone)
+{
+    struct adp_caveats page = { 0 }, cost = { 0 };
+    for (size_t i = 0; alone && i < report->logs.n_unread; i++)
+        adp_caveats_add(&page, "not read: %s: %s", report->logs.unread[i].path,
+                        report->logs.unread[i].why);
+    adp_caveats_of_instrument(&page, report->tally, run);
+    adp_caveats_of_finding(&page, run);
+    adp_caveats_of_cost(&cost, run);
+    int e = page.broken || cost.broken ? ADP_ENOMEM : 0;
+    if (!e) {
+        print_finding(to, run);
+        print_who(to, report, run);
+        if (page.n)
+            adp_page_heading(to, "WHAT WEAKENS THIS PAGE");
+        print_caveats(to, &page);
+        print_liveness(to, run);
+        print_signals(to, run);
+        print_reasons(to, run);
+        print_cost(to, run, &cost);
+        print_instrument(to, run);
+    }
+    adp_caveats_finish(&page);
+    adp_caveats_finish(&cost);
+    return e;
+}
+
+int adp_report_print(const struct adp_report *report, FILE *to)
+{
+    size_t n;
+    const struct adp_run *runs = adp_tally_runs(report->tally, &n);
+    if (n > 1)
+        adp_page_put(to, "%zu runs, told apart by what their lines say.\n\n", n);
+    /* What weakens one run's page stands on it; with several this weakens them all. */
+    if (n > 1 && report->logs.n_unread) {
+        for (size_t i = 0; i < report->logs.n_unread; i++)
+            adp_page_wrap(to, 0, 2, "! not read: %s: %s.", report->logs.unread[i].path,
+                          report->logs.unread[i].why);
+        fputc('\n', to);
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (i)
+            adp_page_rule(to);
+        int e = print_run(to, report, &runs[i], n == 1);
+        if (e)
+            return e;
+    }
+    for (size_t i = 0; i < report->logs.n; i++)
+        if (report->logs.paths[i].foreign)
+            adp_page_put(to, "\nNot read, for no line of it is one of ours: %s\n",
+                         report->logs.paths[i].path);
+    return adp_page_end(to);
+}
+
+void adp_report_unread(const struct adp_report *report, FILE *to)
+{
+    adp_logs_unread(&report->logs, to);
+}
+
+int adp_report_json(const struct adp_report *report, FILE *to)
+{
+    return adp_report_write_json(report->tally, to);
+}

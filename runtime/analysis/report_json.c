@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/* The report as JSON. */
+#include "runtime/analysis/report_json.h"
+
+#include "core/line.h"
+#include "runtime/analysis/finding.h"
+#include "runtime/analysis/page.h"
+
+#include <math.h>
+#include <string.h>
+
+json_t *adp_json_number(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+json_t *adp_json_text(const char *text)
+{
+    return text ? json_string(text) : json_null();
+}
+
+json_t *adp_json_params(const struct adp_part *part)
+{
+    json_t *params = json_object();
+    for (size_t i = 0; i < part->n_params; i++) {
+        const struct adp_part_param *param = &part->params[i];
+        json_t *value = isnan(param->value)
+                            ? json_loads(param->word, JSON_DECODE_ANY, NULL)
+                            : adp_json_number(param->value);
+        if (json_object_set_new(params, param->name, value)) {
+            json_decref(params);
+            return NULL;
+        }
+    }
+    return params;
+}
+
+/* ---- writing: as jansson would, but for numbers, which are as short as reads back
+ * ------ */
+
+static void put_value(struct adp_line *line, json_t *value, int depth);
+
+static void put_break(struct adp_line *line, int depth)
+{
+    adp_line_puts(line, "\n");
+    for (int i = 0; i < depth; i++)
+        adp_line_puts(line, "  ");
+}
+
+static void put_object(struct adp_line *line, json_t *object, int depth)
+{
+    const char *key;
+    json_t *value;
+    bool first = true;
+    adp_line_puts(line, "{");
+    json_object_foreach(object, key, value)
+    {
+        adp_line_puts(line, first ? "" : ",");
+        put_break(line, depth + 1);
+        adp_line_string(line, key, strlen(key));
+        adp_line_puts(line, ": ");
+        put_value(line, value, depth + 1);
+        first = false;
+    }
+    if (!first)
+        put_break(line, depth);
+    adp_line_puts(line, "}");
+}
+
+static void put_array(struct adp_line *line, json_t *array, int depth)
+{
+    size_t i;
+    json_t *value;
+    adp_line_puts(line, "[");
+    json_array_foreach(array, i, value)
+    {
+        adp_line_puts(line, i ? "," : "");
+        put_break(line, depth + 1);
+        put_value(line, value, depth + 1);
+    }
+    if (json_array_size(array))
+        put_break(line, depth);
+    adp_line_puts(line, "]");
+}
+
+static void put_value(struct adp_line *line, json_t *value, int depth)
+{
+    switch (json_typeof(value)) {
+    case JSON_OBJECT:
+        put_object(line, value, depth);
+        return;
+    case JSON_ARRAY:
+        put_array(line, value, depth);
+        return;
+    case JSON_STRING:
+        adp_line_string(line, json_string_value(value), json_string_length(value));
+        return;
+    case JSON_INTEGER:
+        adp_line_i64(line, json_integer_value(value));
+        return;
+    case JSON_REAL:
+        adp_line_number(line, json_real_value(value));
+        return;
+    case JSON_TRUE:
+    case JSON_FALSE:
+        adp_line_puts(line, json_is_true(value) ? "true" : "false");
+        return;
+    case JSON_NULL:
+        adp_line_puts(line, "null");
+    }
+}
+
+int adp_json_write_take(json_t *doc, FILE *to)
+{
+    struct adp_line line;
+    if (!doc)
+        return ADP_ENOMEM;
+    adp_line_init(&line);
+    put_value(&line, doc, 0);
+    adp_line_puts(&line, "\n");
+    json_decref(doc);
+    int e = line.broken ? ADP_ENOMEM : 0;
+    if (!e && fwrite(line.text, 1, line.len, to) != line.len)
+        e = ADP_EIO;
+    adp_line_finish(&line);
+    return e ? e : adp_page_end(to);
+}
+
+/* ---- the report ----------------------------------------------------------------------
+ */
+
+static json_t *reasons_of(const struct adp_run *run)
+{
+    json_t *reasons = json_object();
+    for (size_t i = 0; i < run->n_reasons; i++)
+        if (run->reasons[i].n &&
+            json_object_set_new(reasons, run->reasons[i].word,
+                                json_integer((json_int_t)run->reasons[i].n))) {
+            json_decref(reasons);
+            return NULL;
+        }
+    return reasons;
+}
+
+static json_t *signal_of(const struct adp_run_signal *signal)
+{
+    if (!signal->n)
+        return json_null();
+    return json_pack("{s:o, s:o, s:o, s:o, s:I, s:o}", "min",
+                     adp_json_number(signal->min), "p50", adp_json_number(signal->p50),
+                     "p95", adp_json_number(signal->p95), "max",
+                     adp_json_number(signal->max), "n", (json_int_t)signal->n, "absent",
+                     adp_json_number(signal->absent));
+}
+
+static json_t *signals_of(const struct adp_run *run)
+{
+    json_t *signals = json_object();
+    for (size_t i = 0; i < run->n_signals; i++)
+        if (json_object_set_new(signals, run->signals[i].name,
+                                signal_of(&run->signals[i]))) {
+            json_decref(signals);
+            return NULL;
+        }
+    return signals;
+}
+
+static json_t *gates_of(const struct adp_part *part)
+{
+    json_t *gates = json_array();
+    for (size_t i = 0; i < part->n_gates; i++) {
+        const struct adp_part_gate *gate = &part->gates[i];
+        json_t *one = json_pack(
+            "{s:I, s:o, s:o, s:o, s:o, s:I}", "rule", (json_int_t)gate->rule, "signal",
+            adp_json_text(gate->signal), "op", adp_json_text(adp_finding_op(gate->op)),
+            "threshold", adp_json_number(gate->threshold), "closest",
+            adp_json_number(gate->closest_value), "held", (json_int_t)gate->held);
+        if (json_array_append_new(gates, one)) {
+            json_decref(gates);
+            return NULL;
+        }
+    }
+    return gates;
+}
+
+static json_t *instrument_of(const struct adp_run *run)
+{
+    return json_pack(
+        "{s:I, s:I, s:I, s:I, s:I, s:I}", "dropped",
+        (json_int_t)(run->loss.recorded + run->loss.unrecorded), "corrupt_lines",
+        (json_int_t)run->corrupt_lines, "faults", (json_int_t)run->part->faults,
+        "scrape_errors", (json_int_t)run->scrape_errors, "orphan_outcomes",
+        (json_int_t)run->orphans, "duplicate_outcomes", (json_int_t)run->duplicates);
+}
+
+static json_t *run_of(const struct adp_run *run)
+{
+    const struct adp_part *part = run->part;
+    json_t *ttft =
+        json_pack("{s:o, s:o, s:I}", "p50", adp_json_number(run->ttft_p50), "p95",
+                  adp_json_number(run->ttft_p95), "n", (json_int_t)run->ttft_n);
+    return json_pack(
+        "{s:s, s:b, s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o}",
+        "verdict", adp_finding_word(run->finding), "baseline", (int)part->baseline,
+        "policy", adp_json_text(part->policy), "experiment",
+        adp_json_text(part->experiment), "run", adp_json_text(part->run), "offered",
+        (json_int_t)run->offered, "admitted", (json_int_t)run->admitted, "refused",
+        (json_int_t)run->refused, "by_reason", reasons_of(run), "signals",
+        signals_of(run), "gates", gates_of(part), "ttft_ms", ttft, "goodput",
+        adp_json_number(run->goodput), "instrument", instrument_of(run));
+}
+
+int adp_report_write_json(const struct adp_tally *tally, FILE *to)
+{
+    size_t n;
+    const struct adp_run *runs = adp_tally_runs(tally, &n);
+    if (n == 1)
+        return adp_json_write_take(run_of(&runs[0]), to);
+    json_t *list = json_array();
+    for (size_t i = 0; i < n; i++)
+        if (json_array_append_new(list, run_of(&runs[i]))) {
+            json_decref(list);
+            return ADP_ENOMEM;
+        }
+    return adp_json_write_take(json_pack("{s:o}", "runs", list), to);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* The report as JSON (docs/reading-a-report.md has the keys). */
+#ifndef ADP_ANALYSIS_REPORT_JSON_H
+#define ADP_ANALYSIS_REPORT_JSON_H
+
+#include "runtime/analysis/tally.h"
+
+#include <jansson.h>
+#include <stdio.h>
+
+/* 0, ADP_ENOMEM or ADP_EIO. */
+int adp_report_write_json(const struct adp_tally *tally, FILE *to);
+
+/* A number, or null for NaN and infinities. New reference; NULL: out of memory. */
+json_t *adp_json_number(double value);
+/* A string, or null for NULL. New reference. */
+json_t *adp_json_text(const char *text);
+/* The parameters as an object. New reference; NULL: out of memory. */
+json_t *adp_json_params(const struct adp_part *part);
+/* Writes the document and a newline; takes the reference. `doc` NULL: ADP_ENOMEM. */
+int adp_json_write_take(json_t *doc, FILE *to);
+
+#endif

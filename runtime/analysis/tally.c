@@ -1,0 +1,889 @@
+/* SPDX-License-Identifier: MIT */
+/* The numbers of every page.
+ *
+ * While lines come in: parts (one per file and identity) add up what is counted by line,
+ * events hold what is counted by request. At the end parts become runs, files become logs
+ * (the files one run is spread over), events are settled, percentiles taken. */
+#include "runtime/analysis/tally.h"
+
+#include "runtime/analysis/finding.h"
+#include "runtime/analysis/grow.h"
+#include "runtime/analysis/requests.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The vocabulary has a dozen words. A log with more than this has the rest in one. */
+enum { MAX_REASONS = 32 };
+#define OTHER_REASONS "(others)"
+
+struct adp_tally {
+    struct adp_log_file *files;
+    size_t n_files, cap_files;
+    struct adp_index file_by_name;
+
+    struct adp_part **parts; /* owned, each */
+    size_t n_parts, cap_parts;
+    struct adp_index part_by_key; /* identity and file */
+
+    struct adp_event *events;
+    size_t n_events, cap_events;
+
+    char *reasons[MAX_REASONS]; /* owned, each */
+    size_t n_reasons;
+
+    /* From finish on */
+    struct adp_run *runs;
+    size_t n_runs;
+    struct adp_requests *requests;       /* by run */
+    struct adp_run_signal **run_signals; /* by run; owned, each */
+    uint32_t *files_of_runs;             /* what run.files points into */
+    struct adp_again *again;
+    size_t n_again, cap_again;
+    uint32_t *run_of_part, *logs, *ranks;
+};
+
+struct adp_tally *adp_tally_create(void)
+{
+    return calloc(1, sizeof(struct adp_tally));
+}
+
+static void destroy_part(struct adp_part *part)
+{
+    if (!part)
+        return;
+    adp_part_finish(part);
+    free(part);
+}
+
+static void destroy_runs(struct adp_tally *tally)
+{
+    for (size_t i = 0; tally->requests && i < tally->n_runs; i++) {
+        adp_sample_finish(&tally->requests[i].ttft);
+        free(tally->requests[i].reasons);
+    }
+    for (size_t i = 0; tally->run_signals && i < tally->n_runs; i++)
+        free(tally->run_signals[i]);
+    free(tally->runs);
+    free(tally->requests);
+    free(tally->run_signals);
+    free(tally->files_of_runs);
+    free(tally->again);
+    free(tally->run_of_part);
+    free(tally->logs);
+    free(tally->ranks);
+}
+
+void adp_tally_destroy(struct adp_tally *tally)
+{
+    if (!tally)
+        return;
+    destroy_runs(tally);
+    for (size_t i = 0; i < tally->n_files; i++) {
+        free(tally->files[i].path);
+        adp_lanes_finish(&tally->files[i].lanes);
+        destroy_part(tally->files[i].state);
+    }
+    for (size_t i = 0; i < tally->n_parts; i++)
+        destroy_part(tally->parts[i]);
+    for (size_t i = 0; i < tally->n_reasons; i++)
+        free(tally->reasons[i]);
+    free(tally->files);
+    free(tally->parts);
+    free(tally->events);
+    adp_index_finish(&tally->file_by_name);
+    adp_index_finish(&tally->part_by_key);
+    free(tally);
+}
+
+/* ---- adding -------------------------------------------------------------------------
+ */
+
+int adp_tally_file(struct adp_tally *tally, const char *path, uint32_t *ret)
+{
+    struct adp_log_file *files =
+        adp_grow(tally->files, &tally->cap_files, tally->n_files + 1, sizeof *files);
+    if (!files)
+        return ADP_ENOMEM;
+    tally->files = files;
+    char *name = strdup(path);
+    bool is_new = false;
+    struct adp_key key = { adp_text_hash((struct adp_text) { path, strlen(path) }), 0 };
+    uint32_t *at = name ? adp_index_at(&tally->file_by_name, key, &is_new) : NULL;
+    if (!at) {
+        free(name);
+        return ADP_ENOMEM;
+    }
+    if (is_new) {
+        *at = (uint32_t)tally->n_files;
+        files[tally->n_files++] = (struct adp_log_file) { .path = name, .last_at = NAN };
+    } else {
+        free(name);
+    }
+    *ret = *at;
+    return 0;
+}
+
+void adp_tally_line(struct adp_tally *tally, uint32_t file)
+{
+    tally->files[file].lines++;
+}
+
+void adp_tally_corrupt(struct adp_tally *tally, uint32_t file, enum adp_corrupt kind)
+{
+    struct adp_corrupt_count *count = &tally->files[file].corrupt[kind];
+    if (!count->n++)
+        count->first = tally->files[file].lines;
+}
+
+/* Takes in `part`'s storage unless it fails. */
+static int enter_part(struct adp_tally *tally, struct adp_part *part, uint32_t number)
+{
+    struct adp_part **parts =
+        adp_grow(tally->parts, &tally->cap_parts, tally->n_parts + 1, sizeof *parts);
+    if (!parts)
+        return ADP_ENOMEM;
+    tally->parts = parts;
+    parts[number] = part;
+    tally->n_parts++;
+    return 0;
+}
+
+static struct adp_key part_key(struct adp_key identity, uint32_t file)
+{
+    return (struct adp_key) { identity.high, identity.low + file };
+}
+
+static int part_of(struct adp_tally *tally, uint32_t file, const struct adp_entry *entry,
+                   uint32_t *ret)
+{
+    struct adp_key identity = adp_part_identity(entry);
+    bool is_new;
+    uint32_t *at = adp_index_at(&tally->part_by_key, part_key(identity, file), &is_new);
+    if (!at)
+        return ADP_ENOMEM;
+    if (is_new) {
+        *at = (uint32_t)tally->n_parts;
+        struct adp_part *part = calloc(1, sizeof *part);
+        if (!part || adp_part_init(part, identity, file, entry) ||
+            enter_part(tally, part, *at)) {
+            destroy_part(part);
+            return ADP_ENOMEM;
+        }
+    }
+    *ret = *at;
+    return 0;
+}
+
+static int reason_of(struct adp_tally *tally, struct adp_text word, uint8_t *ret)
+{
+    if (!word.text)
+        word = (struct adp_text) { "", 0 };
+    for (size_t i = 0; i < tally->n_reasons; i++)
+        if (strlen(tally->reasons[i]) == word.len &&
+            memcmp(tally->reasons[i], word.text, word.len) == 0) {
+            *ret = (uint8_t)i;
+            return 0;
+        }
+    if (tally->n_reasons == MAX_REASONS) {
+        *ret = MAX_REASONS - 1;
+        return 0;
+    }
+    if (tally->n_reasons == MAX_REASONS - 1)
+        word = (struct adp_text) { OTHER_REASONS, sizeof OTHER_REASONS - 1 };
+    char *kept = strndup(word.text, word.len);
+    if (!kept)
+        return ADP_ENOMEM;
+    *ret = (uint8_t)tally->n_reasons;
+    tally->reasons[tally->n_reasons++] = kept;
+    return 0;
+}
+
+static struct adp_event *new_event(struct adp_tally *tally)
+{
+    struct adp_event *events =
+        adp_grow(tally->events, &tally->cap_events, tally->n_events + 1, sizeof *events);
+    if (!events)
+        return NULL;
+    tally->events = events;
+    return &events[tally->n_events++];
+}
+
+static int add_decision(struct adp_tally *tally, uint32_t file, uint64_t offset,
+                        const struct adp_entry *entry)
+{
+    uint32_t part;
+    uint8_t reason;
+    if (part_of(tally, file, entry, &part) || reason_of(tally, entry->reason, &reason))
+        return ADP_ENOMEM;
+    struct adp_event *event = new_event(tally);
+    if (!event)
+        return ADP_ENOMEM;
+    *event = adp_event_of(entry, file, offset);
+    event->owner = part;
+    event->reason = reason;
+    tally->files[file].decisions++;
+    return adp_part_add(tally->parts[part], entry);
+}
+
+static int add_outcome(struct adp_tally *tally, uint32_t file, uint64_t offset,
+                       const struct adp_entry *entry)
+{
+    struct adp_event *event = new_event(tally);
+    if (!event)
+        return ADP_ENOMEM;
+    *event = adp_event_of(entry, file, offset);
+    tally->files[file].outcomes++;
+    tally->files[file].outcome_print += adp_event_print(event);
+    return 0;
+}
+
+/* What states say matters only where nothing was decided. */
+static int add_state(struct adp_tally *tally, uint32_t file,
+                     const struct adp_entry *entry)
+{
+    struct adp_log_file *f = &tally->files[file];
+    f->states++;
+    if (f->decisions)
+        return 0;
+    if (!f->state) {
+        f->state = calloc(1, sizeof *f->state);
+        if (!f->state || adp_part_init(f->state, adp_part_identity(entry), file, entry))
+            return ADP_ENOMEM;
+    }
+    return adp_part_add(f->state, entry);
+}
+
+int adp_tally_add(struct adp_tally *tally, uint32_t file, uint64_t offset,
+                  const struct adp_entry *entry)
+{
+    struct adp_log_file *f = &tally->files[file];
+    struct adp_entry timed = *entry;
+    /* An entry without a time belongs where it stands. */
+    if (isnan(timed.at))
+        timed.at = f->last_at;
+    f->last_at = timed.at;
+    uint64_t instance = adp_text_hash(entry->instance);
+    if (entry->lane >= 0 && entry->seq >= 0 && entry->kind != ADP_ENTRY_LOSS &&
+        adp_lanes_seen(&f->lanes, instance, entry->lane, entry->seq,
+                       entry->kind == ADP_ENTRY_STATE))
+        return ADP_ENOMEM;
+    switch (entry->kind) {
+    case ADP_ENTRY_DECISION:
+        return add_decision(tally, file, offset, &timed);
+    case ADP_ENTRY_OUTCOME:
+        return add_outcome(tally, file, offset, &timed);
+    case ADP_ENTRY_STATE:
+        return add_state(tally, file, &timed);
+    case ADP_ENTRY_LOSS:
+        return adp_lanes_dropped(&f->lanes, instance, entry->lane, entry->seq,
+                                 (uint64_t)entry->lost);
+    case ADP_ENTRY_SCRAPE_ERROR:
+        f->scrape_errors++;
+    }
+    return 0;
+}
+
+/* ---- merging ------------------------------------------------------------------------
+ */
+
+static int merge_file(struct adp_log_file *to, struct adp_log_file *from)
+{
+    for (int kind = 0; kind < ADP_CORRUPT_KINDS; kind++) {
+        struct adp_corrupt_count *count = &to->corrupt[kind],
+                                 *more = &from->corrupt[kind];
+        if (!count->n && more->n)
+            count->first = to->lines + more->first;
+        count->n += more->n;
+    }
+    to->lines += from->lines;
+    to->decisions += from->decisions;
+    to->outcomes += from->outcomes;
+    to->outcome_print += from->outcome_print;
+    to->states += from->states;
+    to->scrape_errors += from->scrape_errors;
+    if (!isnan(from->last_at))
+        to->last_at = from->last_at;
+    if (!to->state) {
+        to->state = from->state;
+        from->state = NULL;
+    } else if (from->state && adp_part_merge(to->state, from->state)) {
+        return ADP_ENOMEM;
+    }
+    return adp_lanes_merge(&to->lanes, &from->lanes);
+}
+
+/* Where the files, parts and reasons of `from` are in `into`. */
+struct moves {
+    uint32_t *files, *parts;
+    uint8_t *reasons;
+};
+
+static int move_files(struct adp_tally *into, struct adp_tally *from, uint32_t *files)
+{
+    for (size_t i = 0; i < from->n_files; i++) {
+        if (adp_tally_file(into, from->files[i].path, &files[i]) ||
+            merge_file(&into->files[files[i]], &from->files[i]))
+            return ADP_ENOMEM;
+        if (into->files[files[i]].state)
+            into->files[files[i]].state->file = files[i];
+    }
+    return 0;
+}
+
+static int move_parts(struct adp_tally *into, struct adp_tally *from,
+                      const uint32_t *files, uint32_t *parts)
+{
+    for (size_t i = 0; i < from->n_parts; i++) {
+        struct adp_part *part = from->parts[i];
+        bool is_new;
+        struct adp_key key = part_key(part->identity, files[part->file]);
+        uint32_t *at = adp_index_at(&into->part_by_key, key, &is_new);
+        if (!at)
+            return ADP_ENOMEM;
+        if (is_new)
+            *at = (uint32_t)into->n_parts;
+        parts[i] = *at;
+        part->file = files[part->file];
+        if (is_new ? enter_part(into, part, *at) : adp_part_merge(into->parts[*at], part))
+            return ADP_ENOMEM;
+        if (!is_new)
+            free(part);
+        from->parts[i] = NULL;
+    }
+    return 0;
+}
+
+static int move_events(struct adp_tally *into, struct adp_tally *from,
+                       const struct moves *moves)
+{
+    for (size_t i = 0; i < from->n_reasons; i++) {
+        struct adp_text word = { from->reasons[i], strlen(from->reasons[i]) };
+        if (reason_of(into, word, &moves->reasons[i]))
+            return ADP_ENOMEM;
+    }
+    for (size_t i = 0; i < from->n_events; i++) {
+        struct adp_event *event = new_event(into);
+        if (!event)
+            return ADP_ENOMEM;
+        *event = from->events[i];
+        event->file = moves->files[event->file];
+        if (event->verdict) {
+            event->owner = moves->parts[event->owner];
+            event->reason = moves->reasons[event->reason];
+        }
+    }
+    return 0;
+}
+
+int adp_tally_merge_take(struct adp_tally *into, struct adp_tally *from)
+{
+    struct moves moves = {
+        .files = calloc(from->n_files + 1, sizeof *moves.files),
+        .parts = calloc(from->n_parts + 1, sizeof *moves.parts),
+        .reasons = calloc(from->n_reasons + 1, sizeof *moves.reasons),
+    };
+    int e = ADP_ENOMEM;
+    if (moves.files && moves.parts && moves.reasons &&
+        !move_files(into, from, moves.files) &&
+        !move_parts(into, from, moves.files, moves.parts) &&
+        !move_events(into, from, &moves))
+        e = 0;
+    free(moves.files);
+    free(moves.parts);
+    free(moves.reasons);
+    adp_tally_destroy(from);
+    return e;
+}
+
+/* ---- finishing: parts become runs ----------------------------------------------------
+ */
+
+/* A run in the making. */
+struct group {
+    struct adp_part *part; /* the first; later ones are merged into it at the end */
+    uint32_t next;         /* another run of the same identity; ADP_NO_RUN: none */
+};
+
+static int note_again(struct adp_tally *tally, uint32_t file, uint32_t run, bool copy)
+{
+    struct adp_again *again =
+        adp_grow(tally->again, &tally->cap_again, tally->n_again + 1, sizeof *again);
+    if (!again)
+        return ADP_ENOMEM;
+    tally->again = again;
+    again[tally->n_again++] = (struct adp_again) { file, run, copy };
+    return 0;
+}
+
+/* How a part stands to a run of its identity. Files are one run when a process wrote in
+ * both and no record stands in both; where a run has a name, anything else is that run
+ * again; where it has none, the file tells runs apart unless they hold the same. */
+enum kinship { ANOTHER, MORE, COPY, AGAIN };
+
+static enum kinship kinship(struct adp_tally *tally, uint32_t run, const uint32_t *placed,
+                            size_t n_placed, const struct adp_part *part)
+{
+    bool shared = false, same = false, overlap = false;
+    for (size_t i = 0; i < n_placed; i++) {
+        const struct adp_part *other = tally->parts[placed[i]];
+        if (tally->run_of_part[placed[i]] != run)
+            continue;
+        const struct adp_log_file *a = &tally->files[other->file];
+        const struct adp_log_file *b = &tally->files[part->file];
+        shared |= adp_part_share_writer(other, part);
+        same |= other->lines == part->lines && other->fingerprint == part->fingerprint &&
+                a->outcome_print == b->outcome_print;
+        overlap |= adp_lanes_overlap(&tally->files[other->file].lanes,
+                                     &tally->files[part->file].lanes);
+    }
+    if (overlap || same)
+        return COPY;
+    return shared ? MORE : part->run ? AGAIN : ANOTHER;
+}
+
+/* Finds the run of the part `placed[n_placed]`, or makes one. `first` maps an identity to
+ * its first run. */
+static int place_part(struct adp_tally *tally, struct adp_index *first,
+                      struct group *groups, const uint32_t *placed, size_t n_placed)
+{
+    uint32_t number = placed[n_placed];
+    struct adp_part *part = tally->parts[number];
+    bool is_new;
+    uint32_t *link = adp_index_at(first, part->identity, &is_new);
+    if (!link)
+        return ADP_ENOMEM;
+    if (is_new)
+        *link = ADP_NO_RUN;
+    for (; *link != ADP_NO_RUN; link = &groups[*link].next) {
+        enum kinship kin = kinship(tally, *link, placed, n_placed, part);
+        if (kin == ANOTHER)
+            continue;
+        tally->run_of_part[number] = kin == MORE ? *link : ADP_NO_RUN;
+        return kin == MORE ? 0 : note_again(tally, part->file, *link, kin == COPY);
+    }
+    *link = (uint32_t)tally->n_runs;
+    tally->run_of_part[number] = *link;
+    groups[tally->n_runs++] = (struct group) { part, ADP_NO_RUN };
+    return 0;
+}
+
+/* A file without decisions is a run of its own, of its states or of nothing. */
+static int place_file(struct adp_tally *tally, uint32_t file, struct group *groups)
+{
+    struct adp_log_file *f = &tally->files[file];
+    if (!f->state) {
+        struct adp_entry nothing = { .at = NAN, .margin = NAN, .slo_ttft_ms = NAN };
+        f->state = calloc(1, sizeof *f->state);
+        if (!f->state ||
+            adp_part_init(f->state, adp_part_identity(&nothing), file, &nothing))
+            return ADP_ENOMEM;
+    }
+    groups[tally->n_runs++] = (struct group) { f->state, ADP_NO_RUN };
+    return 0;
+}
+
+/* Part numbers in the order of their files and first lines: a counting sort. */
+static int order_parts(const struct adp_tally *tally, uint32_t *ret)
+{
+    size_t *next = calloc(tally->n_files + 1, sizeof *next);
+    if (!next)
+        return ADP_ENOMEM;
+    for (size_t i = 0; i < tally->n_parts; i++)
+        next[tally->parts[i]->file + 1]++;
+    for (size_t i = 1; i <= tally->n_files; i++)
+        next[i] += next[i - 1];
+    for (uint32_t i = 0; i < tally->n_parts; i++)
+        ret[next[tally->parts[i]->file]++] = i;
+    free(next);
+    return 0;
+}
+
+static int place_parts(struct adp_tally *tally, struct group *groups)
+{
+    uint32_t *order = calloc(tally->n_parts + 1, sizeof *order);
+    struct adp_index first = { 0 };
+    int e = order ? order_parts(tally, order) : ADP_ENOMEM;
+    for (size_t i = 0; i < tally->n_parts && !e; i++)
+        e = place_part(tally, &first, groups, order, i);
+    adp_index_finish(&first);
+    free(order);
+    return e;
+}
+
+/* ---- finishing: files become logs ----------------------------------------------------
+ */
+
+/* Files of one run are one log, named by its lowest file. */
+static uint32_t log_of(const struct adp_tally *tally, uint32_t file)
+{
+    while (tally->logs[file] != file)
+        file = tally->logs[file];
+    return file;
+}
+
+static void join_logs(struct adp_tally *tally, uint32_t a, uint32_t b)
+{
+    a = log_of(tally, a);
+    b = log_of(tally, b);
+    tally->logs[a > b ? a : b] = a > b ? b : a;
+}
+
+/* In a log files follow one another by their first time. */
+struct rank {
+    uint32_t log, file;
+    double first_at;
+};
+
+static int by_log_and_time(const void *a, const void *b)
+{
+    const struct rank *x = a, *y = b;
+    if (x->log != y->log)
+        return x->log < y->log ? -1 : 1;
+    double s = isnan(x->first_at) ? -INFINITY : x->first_at;
+    double t = isnan(y->first_at) ? -INFINITY : y->first_at;
+    if (s != t)
+        return s < t ? -1 : 1;
+    return (x->file > y->file) - (x->file < y->file);
+}
+
+static int rank_files(struct adp_tally *tally)
+{
+    struct rank *ranks = calloc(tally->n_files + 1, sizeof *ranks);
+    if (!ranks)
+        return ADP_ENOMEM;
+    for (uint32_t i = 0; i < tally->n_files; i++)
+        ranks[i] = (struct rank) { log_of(tally, i), i, NAN };
+    for (size_t i = 0; i < tally->n_parts; i++) {
+        struct rank *rank = &ranks[tally->parts[i]->file];
+        double at = tally->parts[i]->first_at;
+        if (isnan(rank->first_at) || at < rank->first_at)
+            rank->first_at = at;
+    }
+    qsort(ranks, tally->n_files, sizeof *ranks, by_log_and_time);
+    for (uint32_t i = 0; i < tally->n_files; i++)
+        tally->ranks[ranks[i].file] = i;
+    free(ranks);
+    return 0;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+/* May the file without decisions be a later or earlier piece of the part's log (rotation
+ * cuts anywhere)? A process wrote in both, and the states, if any, name the same run. */
+static bool continues(const struct adp_tally *tally, const struct adp_log_file *file,
+                      const struct adp_part *part)
+{
+    const struct adp_part *state = file->state;
+    bool named = !state || (same_text(state->experiment, part->experiment) &&
+                            same_text(state->run, part->run) &&
+                            same_text(state->config, part->config));
+    return named && adp_lanes_share_writer(&file->lanes, &tally->files[part->file].lanes);
+}
+
+/* Joins a file without decisions to the one log it continues. False: there is none, or
+ * more than one. */
+static bool fold(struct adp_tally *tally, uint32_t file)
+{
+    uint32_t log = ADP_NO_RUN;
+    for (size_t k = 0; k < tally->n_parts; k++) {
+        uint32_t other = log_of(tally, tally->parts[k]->file);
+        if (tally->run_of_part[k] == ADP_NO_RUN || other == log ||
+            !continues(tally, &tally->files[file], tally->parts[k]))
+            continue;
+        if (log != ADP_NO_RUN)
+            return false;
+        log = other;
+    }
+    if (log != ADP_NO_RUN)
+        join_logs(tally, file, log);
+    return log != ADP_NO_RUN;
+}
+
+/* Joins the files of each run, and what was seen of their lanes in the lowest of them. */
+static int make_logs(struct adp_tally *tally, struct group *groups)
+{
+    for (uint32_t i = 0; i < tally->n_files; i++)
+        tally->logs[i] = i;
+    for (size_t k = 0; k < tally->n_parts; k++)
+        if (tally->run_of_part[k] != ADP_NO_RUN)
+            join_logs(tally, groups[tally->run_of_part[k]].part->file,
+                      tally->parts[k]->file);
+    for (uint32_t i = 0; i < tally->n_files; i++)
+        if (!tally->files[i].decisions && !fold(tally, i) && place_file(tally, i, groups))
+            return ADP_ENOMEM;
+    if (tally->n_files && rank_files(tally))
+        return ADP_ENOMEM;
+    for (uint32_t i = 0; i < tally->n_files; i++) {
+        tally->logs[i] = log_of(tally, i);
+        if (tally->logs[i] != i &&
+            adp_lanes_merge(&tally->files[tally->logs[i]].lanes, &tally->files[i].lanes))
+            return ADP_ENOMEM;
+    }
+    return 0;
+}
+
+/* ---- finishing: runs -----------------------------------------------------------------
+ */
+
+/* Says which files each run stands in: those of its log. Their lists lie one after
+ * another in one array; runs of one log (a policy and its shadows) share a list. */
+static int list_files(struct adp_tally *tally)
+{
+    const uint32_t **lists = calloc(tally->n_files + 1, sizeof *lists);
+    size_t *counts = calloc(tally->n_files + 1, sizeof *counts), n = 0;
+    if (lists && counts)
+        for (uint32_t log = 0; log < tally->n_files; log++) {
+            if (tally->logs[log] != log)
+                continue;
+            lists[log] = tally->files_of_runs + n;
+            for (uint32_t i = log; i < tally->n_files; i++)
+                if (tally->logs[i] == log) {
+                    tally->files_of_runs[n++] = i;
+                    counts[log]++;
+                }
+        }
+    for (size_t i = 0; lists && counts && i < tally->n_runs; i++) {
+        uint32_t log = tally->logs[tally->runs[i].part->file];
+        tally->runs[i].files = lists[log];
+        tally->runs[i].n_files = counts[log];
+    }
+    int e = lists && counts ? 0 : ADP_ENOMEM;
+    free(lists);
+    free(counts);
+    return e;
+}
+
+static int make_runs(struct adp_tally *tally, const struct group *groups)
+{
+    tally->runs = calloc(tally->n_runs + 1, sizeof *tally->runs);
+    tally->requests = calloc(tally->n_runs + 1, sizeof *tally->requests);
+    tally->run_signals = calloc(tally->n_runs + 1, sizeof(void *));
+    tally->files_of_runs = calloc(tally->n_files + 1, sizeof *tally->files_of_runs);
+    if (!tally->runs || !tally->requests || !tally->run_signals || !tally->files_of_runs)
+        return ADP_ENOMEM;
+    for (uint32_t i = 0; i < tally->n_runs; i++) {
+        struct adp_run *run = &tally->runs[i];
+        run->part = groups[i].part;
+        run->copy_of = ADP_NO_RUN;
+        run->decided = tally->files[run->part->file].decisions > 0;
+        run->first_arrival = run->last_arrival = run->rate = run->goodput = NAN;
+    }
+    if (list_files(tally))
+        return ADP_ENOMEM;
+    for (uint32_t k = 0; k < tally->n_parts; k++) {
+        uint32_t i = tally->run_of_part[k];
+        struct adp_part *part = tally->parts[k];
+        if (i != ADP_NO_RUN && part != groups[i].part &&
+            adp_part_merge(groups[i].part, part))
+            return ADP_ENOMEM;
+    }
+    return 0;
+}
+
+static int settle_requests(struct adp_tally *tally)
+{
+    for (size_t i = 0; i < tally->n_runs; i++) {
+        struct adp_requests *requests = &tally->requests[i];
+        requests->run = &tally->runs[i];
+        requests->slo_ttft_ms = tally->runs[i].part->slo_ttft_ms;
+        requests->reasons = calloc(MAX_REASONS, sizeof *requests->reasons);
+        if (!requests->reasons)
+            return ADP_ENOMEM;
+    }
+    struct adp_join join = { .events = tally->events,
+                             .n = tally->n_events,
+                             .files = tally->files,
+                             .logs = tally->logs,
+                             .ranks = tally->ranks,
+                             .run_of_part = tally->run_of_part,
+                             .requests = tally->requests };
+    int e = adp_requests_join(&join);
+    free(tally->events);
+    tally->events = NULL;
+    tally->n_events = tally->cap_events = 0;
+    return e;
+}
+
+/* Two runs of one candidate that hold the same decisions and outcomes are one
+ * measurement.
+ */
+static int find_copies(struct adp_tally *tally)
+{
+    struct adp_index seen = { 0 };
+    for (uint32_t i = 0; i < tally->n_runs; i++) {
+        struct adp_run *run = &tally->runs[i];
+        if (!run->decided)
+            continue;
+        bool is_new;
+        struct adp_key key = { run->part->candidate + run->part->lines,
+                               run->part->fingerprint +
+                                   tally->requests[i].outcome_print };
+        uint32_t *at = adp_index_at(&seen, key, &is_new);
+        if (!at) {
+            adp_index_finish(&seen);
+            return ADP_ENOMEM;
+        }
+        if (is_new)
+            *at = i;
+        else
+            run->copy_of = *at;
+    }
+    adp_index_finish(&seen);
+    return 0;
+}
+
+/* ---- finishing: figures --------------------------------------------------------------
+ */
+
+static int fill_signals(struct adp_tally *tally, struct adp_run *run)
+{
+    const struct adp_part *part = run->part;
+    struct adp_run_signal *signals = calloc(part->n_signals + 1, sizeof *signals);
+    tally->run_signals[run - tally->runs] = signals;
+    if (!signals)
+        return ADP_ENOMEM;
+    run->signals = signals;
+    run->n_signals = part->n_signals;
+    for (size_t i = 0; i < part->n_signals; i++) {
+        struct adp_sample *sample = &part->signals[i].sample;
+        struct adp_run_signal *signal = &signals[i];
+        adp_sample_sort(sample);
+        signal->name = part->signals[i].name;
+        signal->n = sample->n;
+        signal->absent = 1 - (double)sample->n / (double)part->lines;
+        signal->min = adp_sample_min(sample);
+        signal->p50 = adp_sample_rank(sample, 0.50);
+        signal->p95 = adp_sample_rank(sample, 0.95);
+        signal->max = adp_sample_max(sample);
+        double mean = part->signals[i].magnitude / (double)sample->n;
+        signal->moved =
+            signal->max > signal->min ? (signal->max - signal->min) / mean : 0;
+        if (signal->moved > (run->most_moved ? run->most_moved->moved : 0))
+            run->most_moved = signal;
+    }
+    return 0;
+}
+
+static int most_first(const void *a, const void *b)
+{
+    const struct adp_reason_count *x = a, *y = b;
+    uint64_t n = x->n + x->unheeded, m = y->n + y->unheeded;
+    return n != m ? (n < m) - (n > m) : strcmp(x->word, y->word);
+}
+
+static void fill_reasons(struct adp_tally *tally, struct adp_run *run,
+                         struct adp_requests *requests)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < tally->n_reasons; i++) {
+        struct adp_reason_count count = requests->reasons[i];
+        count.word = tally->reasons[i];
+        if (count.n || count.unheeded)
+            requests->reasons[n++] = count;
+    }
+    if (n)
+        qsort(requests->reasons, n, sizeof *requests->reasons, most_first);
+    run->reasons = requests->reasons;
+    run->n_reasons = n;
+}
+
+/* Nothing served is nothing met, whether or not anyone watched. */
+static void fill_goodput(struct adp_run *run)
+{
+    if (!run->offered)
+        run->no_goodput = ADP_GOODPUT_NO_DECISIONS;
+    else if (run->admitted && !run->answered)
+        run->no_goodput = ADP_GOODPUT_NO_OUTCOMES;
+    else if (run->answered && run->unjudged == run->answered)
+        run->no_goodput = ADP_GOODPUT_NO_SLO;
+    else
+        run->goodput = (double)run->met / (double)run->offered;
+}
+
+static void fill_instrument(struct adp_tally *tally, struct adp_run *run)
+{
+    for (size_t i = 0; i < run->n_files; i++) {
+        const struct adp_log_file *file = &tally->files[run->files[i]];
+        for (int kind = 0; kind < ADP_CORRUPT_KINDS; kind++)
+            run->corrupt_lines += file->corrupt[kind].n;
+        run->scrape_errors += file->scrape_errors;
+        run->orphans += file->orphans;
+        run->states += file->states;
+    }
+    run->loss = adp_lanes_loss(&tally->files[tally->logs[run->files[0]]].lanes);
+}
+
+static int fill_run(struct adp_tally *tally, struct adp_run *run)
+{
+    struct adp_requests *requests = &tally->requests[run - tally->runs];
+    if (run->part->lines && fill_signals(tally, run))
+        return ADP_ENOMEM;
+    fill_reasons(tally, run, requests);
+    adp_sample_sort(&requests->ttft);
+    run->ttft_n = requests->ttft.n;
+    run->ttft_p50 = adp_sample_rank(&requests->ttft, 0.50);
+    run->ttft_p95 = adp_sample_rank(&requests->ttft, 0.95);
+    double span = run->last_arrival - run->first_arrival;
+    if (run->offered > 1 && span > 0)
+        run->rate = (double)(run->offered - 1) / span;
+    fill_goodput(run);
+    fill_instrument(tally, run);
+    adp_finding_judge(run);
+    return 0;
+}
+
+int adp_tally_finish(struct adp_tally *tally)
+{
+    size_t most = tally->n_parts + tally->n_files + 1;
+    struct group *groups = calloc(most, sizeof *groups);
+    tally->run_of_part = calloc(tally->n_parts + 1, sizeof *tally->run_of_part);
+    tally->logs = calloc(tally->n_files + 1, sizeof *tally->logs);
+    tally->ranks = calloc(tally->n_files + 1, sizeof *tally->ranks);
+    int e = ADP_ENOMEM;
+    if (!groups || !tally->run_of_part || !tally->logs || !tally->ranks)
+        goto out;
+    if (place_parts(tally, groups) || make_logs(tally, groups)) {
+        tally->n_runs = 0; /* none is made yet */
+        goto out;
+    }
+    if (make_runs(tally, groups) || settle_requests(tally) || find_copies(tally))
+        goto out;
+    e = 0;
+    for (size_t i = 0; i < tally->n_runs && !e; i++)
+        e = fill_run(tally, &tally->runs[i]);
+out:
+    free(groups);
+    return e;
+}
+
+/* ---- what came of it -----------------------------------------------------------------
+ */
+
+const struct adp_part *const *adp_tally_parts(const struct adp_tally *tally,
+                                              size_t *ret_n)
+{
+    *ret_n = tally->n_parts;
+    return (const struct adp_part *const *)tally->parts;
+}
+
+const struct adp_run *adp_tally_runs(const struct adp_tally *tally, size_t *ret_n)
+{
+    *ret_n = tally->n_runs;
+    return tally->runs;
+}
+
+const struct adp_log_file *adp_tally_files(const struct adp_tally *tally, size_t *ret_n)
+{
+    *ret_n = tally->n_files;
+    return tally->files;
+}
+
+const struct adp_again *adp_tally_again(const struct adp_tally *tally, size_t *ret_n)
+{
+    *ret_n = tally->n_again;
+    return tally->again;
+}

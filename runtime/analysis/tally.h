@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/* The numbers of every page.
+ *
+ *   create ─► file, add … ─► merge … ─► finish ─► runs and files, read-only
+ *
+ * Lines are added one by one; two tallies (of two files, or of two halves of one) merge
+ * into what one would have been; finish settles what only the whole can tell: which files
+ * hold one run and which hold it again, which outcome belongs to which request, what was
+ * refused, served, met. No page computes a number that is not here.
+ *
+ * How things are counted: docs/reading-a-report.md.
+ *
+ * Facts of a file that name no identity (corrupt lines, failed scrapes, losses, orphan
+ * outcomes) weaken every run the file holds and are counted with each. */
+#ifndef ADP_ANALYSIS_TALLY_H
+#define ADP_ANALYSIS_TALLY_H
+
+#include "core/error.h"
+#include "runtime/analysis/lanes.h"
+#include "runtime/analysis/part.h"
+
+#define ADP_NO_RUN UINT32_MAX
+
+struct adp_corrupt_count {
+    uint64_t n, first; /* first: line number, 0 when there is none */
+};
+
+struct adp_log_file {
+    char *path;
+    uint64_t lines; /* blank ones too */
+    struct adp_corrupt_count corrupt[ADP_CORRUPT_KINDS];
+    uint64_t decisions, outcomes, states, scrape_errors;
+    uint64_t orphans;       /* outcomes of no decision in reach */
+    uint64_t outcome_print; /* order-free hash of its outcomes */
+    struct adp_lanes lanes;
+    struct adp_part
+        *state;     /* owned; what its states say. NULL: none, or it decides too */
+    double last_at; /* of the last line that said; NaN */
+};
+
+struct adp_reason_count {
+    const char *word;
+    uint64_t n;        /* requests refused for it */
+    uint64_t unheeded; /* that would have been, had it been enforced */
+};
+
+struct adp_run_signal {
+    const char *name;
+    uint64_t n;    /* readings that were there */
+    double absent; /* share of lines without one */
+    double min, p50, p95, max;
+    double moved; /* (max - min) / mean of |reading|: how much it moved, unit-free */
+};
+
+enum adp_finding { ADP_UNKNOWN, ADP_INERT, ADP_LIVE };
+
+/* What the finding rests on. */
+enum adp_ground {
+    ADP_GROUND_NO_DECISIONS, /* UNKNOWN */
+    ADP_GROUND_BASELINE,     /* UNKNOWN */
+    ADP_GROUND_FAULTS,       /* UNKNOWN: every verdict was on_error's */
+    ADP_GROUND_NO_SIGNALS,   /* UNKNOWN: what it reads was never supplied */
+    ADP_GROUND_GATES,        /* INERT: judged by its gates */
+    ADP_GROUND_MARGIN,       /* INERT, LIVE: judged by its margin */
+    ADP_GROUND_SILENCE,      /* INERT: no gates, no margin; it refused nothing */
+    ADP_GROUND_RULE,         /* LIVE: a rule's gates all held */
+    ADP_GROUND_REFUSED       /* LIVE: it refused */
+};
+
+/* Why there is no goodput. */
+enum adp_no_goodput {
+    ADP_GOODPUT_KNOWN,
+    ADP_GOODPUT_NO_DECISIONS,
+    ADP_GOODPUT_NO_OUTCOMES,
+    ADP_GOODPUT_NO_SLO /* no outcome says ok, and ttft_ms has no SLO to be held against */
+};
+
+/* One identity. All of it belongs to the tally. */
+struct adp_run {
+    const struct adp_part *part; /* what its lines say */
+    const uint32_t *files;       /* the files of its log, by number, ascending */
+    size_t n_files;
+    uint32_t copy_of; /* run of other name that holds the same decisions; or ADP_NO_RUN */
+
+    enum adp_finding finding;
+    enum adp_ground ground;
+    bool decided; /* false: a log of states, or of nothing */
+
+    /* Requests, each once, by its last verdict. offered = admitted + refused +
+     * refused_by_fault. */
+    uint64_t offered;
+    uint64_t admitted; /* the host was told to admit */
+    uint64_t refused;  /* enforced, the policy's */
+    uint64_t deferred; /* of those */
+    uint64_t refused_by_fault;
+    uint64_t unheeded; /* of admitted: refused by the policy, not enforced */
+    const struct adp_reason_count *reasons; /* most first */
+    size_t n_reasons;
+    double first_arrival, last_arrival; /* of requests; NaN */
+    double rate;                        /* (offered - 1) / (last - first), 1/s; NaN */
+
+    uint64_t outcomes;          /* that found their request */
+    uint64_t answered;          /* admitted requests that have one */
+    uint64_t met, unjudged;     /* of answered: met the SLO; cannot be said */
+    uint64_t cancelled, failed; /* of answered: how they ended */
+    uint64_t ttft_off;          /* outcomes whose ttft_ms is below 0 or not finite */
+    uint64_t disagreed;         /* host's ok against ttft_ms <= SLO */
+    uint64_t duplicates;        /* more outcomes than attempts */
+    uint64_t refused_outcomes;  /* of requests that count as refused */
+    double goodput;             /* NaN: see no_goodput */
+    enum adp_no_goodput no_goodput;
+    uint64_t ttft_n;
+    double ttft_p50, ttft_p95; /* ms, served requests; NaN */
+
+    const struct adp_run_signal *signals;
+    size_t n_signals;
+    const struct adp_run_signal *most_moved; /* NULL: none moved */
+
+    /* The instrument: sums over its files. */
+    uint64_t corrupt_lines, scrape_errors, orphans, states;
+    struct adp_lanes_loss loss;
+};
+
+/* A file that holds again what is counted already, and so is not. */
+struct adp_again {
+    uint32_t file, run; /* the run it was counted as */
+    bool copy;          /* the same records; else another recording under the same name */
+};
+
+struct adp_tally; /* opaque */
+
+/* NULL: out of memory. */
+struct adp_tally *adp_tally_create(void);
+void adp_tally_destroy(struct adp_tally *tally);
+
+/* The number of the file of this name, new or known. 0 or ADP_ENOMEM. */
+int adp_tally_file(struct adp_tally *tally, const char *path, uint32_t *ret);
+/* A line of `file` was read, whatever it is. */
+void adp_tally_line(struct adp_tally *tally, uint32_t file);
+/* It is an entry; `offset` is its place in the file, different for every line. 0 or
+ * ADP_ENOMEM. */
+int adp_tally_add(struct adp_tally *tally, uint32_t file, uint64_t offset,
+                  const struct adp_entry *entry);
+/* It is corrupt. The last line counts as unterminated beside what it else is. */
+void adp_tally_corrupt(struct adp_tally *tally, uint32_t file, enum adp_corrupt kind);
+
+/* Adds all of `from`, which is destroyed. Parts of one file are merged in their order.
+ * 0, or ADP_ENOMEM: both are then fit for destroying only (`from` is gone). */
+int adp_tally_merge_take(struct adp_tally *into, struct adp_tally *from);
+
+/* Settles. Nothing can be added afterwards. 0 or ADP_ENOMEM. */
+int adp_tally_finish(struct adp_tally *tally);
+
+/* The identities that decided something, before finish, in no order: for choosing. */
+const struct adp_part *const *adp_tally_parts(const struct adp_tally *tally,
+                                              size_t *ret_n);
+/* After finish: in the order of files and, in one, of first lines. Then, undecided, each
+ * file that holds no decision and is not a piece of a log that does. */
+const struct adp_run *adp_tally_runs(const struct adp_tally *tally, size_t *ret_n);
+const struct adp_log_file *adp_tally_files(const struct adp_tally *tally, size_t *ret_n);
+const struct adp_again *adp_tally_again(const struct adp_tally *tally, size_t *ret_n);
+
+#endif
