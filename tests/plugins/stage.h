@@ -3,7 +3,10 @@
  * hand, and a reload whenever a test wants one.
  *
  * Slots and facts that are absent hold garbage, another one in each view. Whatever is asked,
- * stage_ask holds the answer against what every verdict must keep. */
+ * stage_ask holds the answer against what every verdict must keep.
+ *
+ * Two ways to tell the time: stage_ask and stage_end take it with each call; stage_now and
+ * stage_outcome go by the stage's own clock, which stage_at sets. */
 #ifndef ADP_TESTS_PLUGINS_STAGE_H
 #define ADP_TESTS_PLUGINS_STAGE_H
 
@@ -17,6 +20,8 @@
 #include <string.h>
 
 #define ABSENT NAN
+
+#define SECOND UINT64_C(1000000000)
 
 enum { STAGE_SIGNALS = 4, STAGE_ENGINES = 4, STAGE_SAVED = 1 << 20 };
 
@@ -32,20 +37,35 @@ struct stage {
     double draw;
     adp_request request; /* what is absent is filled with garbage when asked */
     adp_verdict verdict; /* the last */
+    uint64_t now_ns;     /* the stage's own clock */
+    char error[256];     /* what create said */
 };
 
-static inline void stage_create(struct stage *s, const void *saved, uint64_t saved_len)
+/* Whether there is an instance now; the one before must be gone. */
+static inline bool stage_try(struct stage *s, const void *saved, uint64_t saved_len)
 {
-    char error[256] = "";
     const adp_setup setup = { .size = sizeof setup,
                               .n_instances = s->n_instances,
                               .param = s->param,
                               .saved = saved,
                               .saved_len = saved_len,
-                              .error = error,
-                              .error_cap = sizeof error };
+                              .error = s->error,
+                              .error_cap = sizeof s->error };
+    s->error[0] = '\0';
     s->self = s->loaded->policy.create(&setup);
-    ck_assert_msg(s->self != NULL, "%s", error);
+    return s->self != NULL;
+}
+
+static inline void stage_create(struct stage *s, const void *saved, uint64_t saved_len)
+{
+    ck_assert_msg(stage_try(s, saved, saved_len), "%s", s->error);
+}
+
+/* A new instance in the place of the one before. */
+static inline void stage_restart(struct stage *s, const void *saved, uint64_t saved_len)
+{
+    s->loaded->policy.destroy(s->self);
+    stage_create(s, saved, saved_len);
 }
 
 /* Loads NAME and gives its parameters their defaults; required ones are still to be set. */
@@ -53,7 +73,9 @@ static inline void stage_open(struct stage *s, const char *name)
 {
     char path[1024];
     struct adp_error err = { 0 };
-    *s = (struct stage) { .n_instances = 1, .request = { .size = sizeof s->request } };
+    *s = (struct stage) { .n_instances = 1,
+                          .now_ns = 1000 * SECOND,
+                          .request = { .size = sizeof s->request } };
     setenv("ADMITPERF_PLUGIN_PATH", PLUGINS, 1);
     int r = adp_loader_find(name, NULL, path, sizeof path, &err);
     if (r == 0)
@@ -152,7 +174,8 @@ static inline void stage_fill_facts(struct stage *s, adp_request *r)
         r->ttft_deadline_ms = stage_garbage(s->asked);
     if (!r->tenant)
         r->tenant_key = garbage;
-    r->session_key = garbage;
+    if (!r->session)
+        r->session_key = garbage;
 }
 
 /* Check writes down every assertion that holds; over millions of them only failures are. */
@@ -225,6 +248,43 @@ static inline void stage_end(struct stage *s, uint64_t ticket, uint32_t kind,
     s->loaded->policy.outcome(s->self, &o);
 }
 
+/* The stage's own clock, in milliseconds from where it began. */
+static inline void stage_at(struct stage *s, uint64_t ms)
+{
+    s->now_ns = 1000 * SECOND + ms * 1000000u;
+}
+
+static inline adp_verdict stage_now(struct stage *s)
+{
+    return *stage_ask_ns(s, s->now_ns);
+}
+
+/* The outcome of a ticket, by the stage's own clock. */
+static inline void stage_outcome(struct stage *s, const adp_outcome *like,
+                                 uint64_t ticket)
+{
+    adp_outcome o = *like;
+    o.size = sizeof o;
+    o.ticket = ticket;
+    o.now_ns = s->now_ns;
+    s->loaded->policy.outcome(s->self, &o);
+}
+
+static inline void stage_over(struct stage *s, uint32_t kind, uint64_t ticket)
+{
+    const adp_outcome o = { .kind = kind };
+    stage_outcome(s, &o, ticket);
+}
+
+static inline uint64_t stage_save(const struct stage *s, unsigned char to[STAGE_SAVED])
+{
+    const struct adp_policy *p = &s->loaded->policy;
+    ck_assert_uint_le(p->max_saved, STAGE_SAVED);
+    uint64_t len = p->save(s->self, to, p->max_saved);
+    ck_assert_uint_gt(len, 0);
+    return len;
+}
+
 /* Saves and puts a new instance in the place of the old, as a reload does. What is saved
  * must fit in max_saved, and nothing is saved where there is less room than it takes. */
 static inline void stage_reload(struct stage *s)
@@ -253,28 +313,122 @@ static inline void stage_close(struct stage *s)
  * such an instance. */
 static inline void stage_spoilt(struct stage *s)
 {
-    static unsigned char saved[STAGE_SAVED];
+    static unsigned char saved[STAGE_SAVED], bad[STAGE_SAVED];
     const struct adp_policy *p = &s->loaded->policy;
-    const uint64_t len = p->save(s->self, saved, p->max_saved), step = len / 499 + 1;
-    unsigned char fresh[4096], again[sizeof fresh];
+    uint64_t len = p->save(s->self, saved, p->max_saved);
+    static unsigned char fresh[STAGE_SAVED], again[STAGE_SAVED];
     p->destroy(s->self);
     stage_create(s, NULL, 0);
     uint64_t fresh_len = p->save(s->self, fresh, sizeof fresh);
-    STAGE_KEEPS(fresh_len > 0);
-    for (uint64_t cut = 0; cut <= len; cut += cut == len         ? 1
-                                              : len - cut > step ? step
-                                                                 : 1) {
-        if (cut == len) /* whole, and random */
-            for (uint64_t k = 0; k < len; k++)
-                saved[k] = (unsigned char)(k * 2654435761u >> 8);
+    ck_assert_uint_gt(fresh_len, 0);
+    /* Cut short, another bit in each byte of the head and in some of the body, anything. */
+    uint64_t lens[] = { 0, 1, 23, 24, len / 2, len - 1 };
+    const unsigned n = sizeof lens / sizeof lens[0];
+    for (unsigned i = 0; i <= n + 100; i++) {
+        memcpy(bad, saved, len);
+        if (i > n)
+            bad[i - n < 32 ? i - n - 1 : i * 7919u % len] ^= (unsigned char)(1u << i % 8);
+        for (uint64_t k = 0; i == n && k < len; k++)
+            bad[k] = (unsigned char)(k * 2654435761u >> 8);
         p->destroy(s->self);
-        stage_create(s, saved, cut); /* behind the cut it goes on: nobody must look */
+        stage_create(s, bad, i < n ? lens[i] : len);
         STAGE_KEEPS(p->save(s->self, again, sizeof again) == fresh_len);
-        STAGE_KEEPS(!memcmp(again, fresh, fresh_len));
+        STAGE_KEEPS(memcmp(again, fresh, fresh_len) == 0);
     }
 }
 
-/* The page of a policy: at most 60 lines, every parameter in a table row with its default,
+/* `teach` brings a fresh instance to where, after a reload, `ask` says `taught`; a fresh one
+ * would say `fresh`, and so does one restored from what is not whole. */
+static inline void stage_believes(struct stage *s, void (*teach)(struct stage *),
+                                  double (*ask)(struct stage *), double taught,
+                                  double fresh)
+{
+    stage_restart(s, NULL, 0);
+    teach(s);
+    stage_reload(s);
+    ck_assert_double_eq(ask(s), taught);
+    stage_restart(s, NULL, 0);
+    ck_assert_double_eq(ask(s), fresh);
+    stage_restart(s, NULL, 0);
+    teach(s);
+    stage_spoilt(s);
+}
+
+static inline uint64_t stage_random(uint64_t *state, uint64_t below)
+{
+    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (*state >> 33) % below;
+}
+
+/* Whatever times, readings, requests, outcomes and reloads come, in whatever order: each
+ * decision keeps what stage_check asks. */
+static inline void stage_storm(struct stage *s)
+{
+    /* A reading is finite, the host sees to it; what a gateway measured may not be. */
+    static const double odd[] = { 0.0, 1e-300, 0.1,  1.0,      6.0,      500.0,
+                                  1e6, 1e300,  -1.0, INFINITY, -INFINITY };
+    enum { TIMES = 8, FINITE = 9, ALL = 11 };
+    uint64_t seed = 7, ticket[64] = { 0 };
+    for (int i = 0; i < 50000; i++) {
+        s->now_ns += stage_random(&seed, 50) * 1000000u;
+        if (stage_random(&seed, 500) == 0)
+            s->now_ns = stage_random(&seed, UINT64_C(1) << 31) << stage_random(&seed, 33);
+        if (stage_random(&seed, 20) == 0)
+            s->now_ns -= s->now_ns > SECOND ? stage_random(&seed, SECOND) : 0;
+        for (unsigned k = 0; k < STAGE_SIGNALS; k++)
+            s->signal[k] =
+                stage_random(&seed, 8) ? odd[stage_random(&seed, FINITE)] : ABSENT;
+        s->draw = (double)stage_random(&seed, UINT64_C(1) << 30) * 0x1p-30;
+        s->request.present = (uint32_t)stage_random(&seed, 16);
+        s->request.priority = (int64_t)stage_random(&seed, 40) - 20;
+        s->request.prompt_tokens = stage_random(&seed, UINT64_C(1) << 31)
+                                   << stage_random(&seed, 33);
+        s->request.ttft_deadline_ms = odd[stage_random(&seed, TIMES)];
+        stage_tenant(s, stage_random(&seed, 2) ? "t" : NULL);
+        uint64_t *held = &ticket[stage_random(&seed, 64)];
+        if (*held) {
+            const adp_outcome o = { .kind = 1 + (uint32_t)stage_random(&seed, 5),
+                                    .present = (uint32_t)stage_random(&seed, 32),
+                                    .http_status = (uint32_t)stage_random(&seed, 700),
+                                    .ttft_ms = odd[stage_random(&seed, ALL)],
+                                    .total_ms = odd[stage_random(&seed, ALL)] };
+            stage_outcome(s, &o, *held);
+        }
+        *held = stage_now(s).ticket;
+        if (i % 5000 == 4999)
+            stage_reload(s);
+    }
+}
+
+/* What a policy declares: a row per parameter with its source's default (NAN: required),
+ * and the card's words. For policies that state a margin in place of gates. */
+struct stage_param {
+    const char *name, *unit;
+    double value;
+};
+
+static inline void stage_declares(const struct stage *s, const struct stage_param *want,
+                                  uint32_t n, const char *structure, const char *quantity)
+{
+    ck_assert_uint_eq(s->loaded->policy.n_params, n);
+    for (uint32_t i = 0; i < n; i++) {
+        struct adp_param p = adp_loaded_param(s->loaded, i);
+        ck_assert_str_eq(p.name, want[i].name);
+        ck_assert_str_eq(p.unit, want[i].unit);
+        ck_assert_ptr_nonnull(p.doc);
+        ck_assert(!!(p.flags & ADP_REQUIRED) == isnan(want[i].value));
+        if (!isnan(want[i].value))
+            ck_assert_double_eq(p.dflt, want[i].value);
+    }
+    const struct adp_card card = adp_loaded_card(s->loaded);
+    ck_assert_str_eq(card.signal_structure, structure);
+    ck_assert_str_eq(card.signal_quantity, quantity);
+    ck_assert_ptr_nonnull(card.source);
+    ck_assert_ptr_nonnull(card.margin_unit);
+    ck_assert_uint_eq(s->loaded->policy.n_gates, 0);
+}
+
+/* The page of a policy: who is _inspired says what was substituted; at most 60 lines, every parameter in a table row with its default,
  * and an example that a runtime opens. */
 static inline void stage_page(const struct stage *s)
 {
@@ -289,6 +443,8 @@ static inline void stage_page(const struct stage *s)
     for (const char *c = page; *c; c++)
         lines += *c == '\n';
     ck_assert_uint_le(lines, 60);
+    bool inspired = strstr(s->loaded->policy.name, "_inspired") != NULL;
+    ck_assert(inspired == (strstr(page, "**Substituted") != NULL));
     for (uint32_t i = 0; i < s->loaded->policy.n_params; i++) {
         struct adp_param p = adp_loaded_param(s->loaded, i);
         const char *unit = *p.unit ? p.unit : "–";
