@@ -144,7 +144,8 @@ static double rejection_probability(double short_of, const double *param)
 {
     if (!(short_of > 0.0))
         return 0.0;
-    double p = param[AGGRESSION] > 1.0 ? pow(short_of, param[AGGRESSION]) : short_of;
+    double p =
+        param[AGGRESSION] > 1.0 ? pow(short_of, 1.0 / param[AGGRESSION]) : short_of;
     return p < param[MAX_REJECTION_PROBABILITY] ? p : param[MAX_REJECTION_PROBABILITY];
 }
 

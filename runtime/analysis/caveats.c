@@ -199,6 +199,9 @@ static void absent_gates(struct adp_caveats *caveats, const struct adp_part *par
                 "the gate on %s has no fixed threshold: it cannot be judged from "
                 "the log",
                 signal);
+        else if (!adp_finding_supplied(part, signal) && *adp_finding_why(part, signal))
+            adp_caveats_add(caveats, "%s, which a gate reads, was absent throughout: %s",
+                            signal, adp_finding_why(part, signal));
         else if (!adp_finding_supplied(part, signal))
             adp_caveats_add(caveats, "%s, which a gate reads, was never supplied",
                             signal);
@@ -241,7 +244,7 @@ void adp_caveats_of_finding(struct adp_caveats *caveats, const struct adp_run *r
                         "was told to admit",
                         part->unenforced, part->lines,
                         adp_page_plural(part->lines, "verdict was", "verdicts were"),
-                        part->shadow == part->lines ? " (a shadow)" : "");
+                        adp_part_is_shadow(part) ? " (a shadow)" : "");
 }
 
 /* ---- what it cost --------------------------------------------------------------------
@@ -249,6 +252,10 @@ void adp_caveats_of_finding(struct adp_caveats *caveats, const struct adp_run *r
 
 void adp_caveats_of_cost(struct adp_caveats *caveats, const struct adp_run *run)
 {
+    if (adp_part_is_shadow(run->part))
+        adp_caveats_add(caveats,
+                        "a shadow governs nothing: what follows is what the governing "
+                        "policy made of these requests");
     uint64_t silent = run->admitted - run->answered;
     if (run->answered && silent)
         adp_caveats_add(caveats,

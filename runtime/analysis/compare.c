@@ -121,6 +121,9 @@ static bool chosen(const struct adp_run *run, const struct choice *choice)
     if (choice->experiment &&
         (!experiment || strcmp(experiment, choice->experiment) != 0))
         return false;
+    /* A shadow governs nothing: what became of its requests says nothing about it. */
+    if (adp_part_is_shadow(run->part))
+        return false;
     return choice->which == ALL || run->part->baseline == (choice->which == BASELINES);
 }
 
@@ -252,6 +255,13 @@ static void caution(struct adp_compare *compare)
     if (!compare->baseline.part->baseline)
         adp_caveats_add(&compare->caveats, "%s does not call itself a baseline",
                         policy_of(compare->baseline.part));
+    size_t n_runs;
+    const struct adp_run *runs = adp_tally_runs(compare->tally, &n_runs);
+    for (size_t i = 0; i < n_runs; i++)
+        if (adp_part_is_shadow(runs[i].part))
+            adp_caveats_add(&compare->caveats,
+                            "%s ran as a shadow and is not compared: it governed nothing",
+                            policy_of(runs[i].part));
     caution_side(compare, &compare->baseline);
     for (size_t i = 0; i < compare->n; i++)
         caution_side(compare, &compare->candidates[i].side);

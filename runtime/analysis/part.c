@@ -191,6 +191,25 @@ static struct adp_part_signal *signal_of(struct adp_part *part, struct adp_text 
     return signal;
 }
 
+/* A metric that was there and could not be used is not one that nobody supplied. */
+static int add_whys(struct adp_part *part, const struct adp_entry *entry)
+{
+    static const char never[] = "never_supplied";
+    for (size_t i = 0; i < entry->n_whys; i++) {
+        const struct adp_text *why = &entry->whys[i].why;
+        bool full = false;
+        if (!why->text ||
+            (why->len == sizeof never - 1 && !memcmp(why->text, never, why->len)))
+            continue;
+        struct adp_part_signal *signal = signal_of(part, entry->whys[i].name, i, &full);
+        if (!signal && !full)
+            return ADP_ENOMEM;
+        if (signal && !signal->why[0] && why->len < sizeof signal->why)
+            memcpy(signal->why, why->text, why->len);
+    }
+    return 0;
+}
+
 static int add_signals(struct adp_part *part, const struct adp_entry *entry)
 {
     for (size_t i = 0; i < entry->n_signals; i++) {
@@ -503,7 +522,8 @@ int adp_part_add(struct adp_part *part, const struct adp_entry *entry)
     add_time(part, entry->at, entry->at);
     if (!part->notes && keep(&part->notes, entry->notes))
         return ADP_ENOMEM;
-    if (add_signals(part, entry) || add_instance(part, adp_text_hash(entry->instance)))
+    if (add_signals(part, entry) || add_whys(part, entry) ||
+        add_instance(part, adp_text_hash(entry->instance)))
         return ADP_ENOMEM;
     if (entry->kind != ADP_ENTRY_DECISION)
         return 0;
@@ -528,6 +548,8 @@ static int merge_signals(struct adp_part *into, struct adp_part *from)
         if (!to || adp_sample_merge(&to->sample, &signal->sample))
             return ADP_ENOMEM;
         to->magnitude += signal->magnitude;
+        if (!to->why[0])
+            memcpy(to->why, signal->why, sizeof to->why);
     }
     return 0;
 }

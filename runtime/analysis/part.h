@@ -21,6 +21,8 @@ struct adp_part_signal {
     struct adp_sample sample; /* readings that were there */
     double magnitude;         /* sum of their absolute values */
     uint64_t last;            /* number of the line that gave the newest */
+    char why
+        [24]; /* a reason for its absence that is not "never_supplied"; "" : none told */
 };
 
 /* A gate, on every decision that was no fault, whose signal was there and whose threshold is known. */
@@ -110,6 +112,12 @@ bool adp_part_share_writer(const struct adp_part *a, const struct adp_part *b);
 
 /* "threshold=0.9, max_waiting=32", cut to `cap`. */
 void adp_part_params(const struct adp_part *part, char *to, size_t cap);
+
+/* Every one of its decisions was made beside a policy that governs. */
+static inline bool adp_part_is_shadow(const struct adp_part *part)
+{
+    return part->lines && part->shadow == part->lines;
+}
 
 /* A hash of a text, 0 for one that is absent. */
 uint64_t adp_text_hash(struct adp_text text);

@@ -37,6 +37,7 @@ static_assert(ADP_READER_PADDING >= simdjson::SIMDJSON_PADDING, "simdjson reads 
 struct adp_reader {
     simdjson::dom::parser parser;
     std::vector<adp_log_reading> signals;
+    std::vector<adp_log_why> whys;
     std::vector<adp_setting> params;
     std::vector<adp_entry_gate> gates;
     std::deque<std::string> words; /* texts that the line holds in another form */
@@ -307,6 +308,16 @@ static bool take_signals(adp_reader &r, const element &value)
     return true;
 }
 
+static void take_whys(adp_reader &r, const element &value)
+{
+    simdjson::dom::object object;
+    if (value.get(object))
+        return;
+    r.whys.clear();
+    for (auto field : object)
+        r.whys.push_back({ name_of(r, field.key), text_of(r, field.value) });
+}
+
 static void take_params(adp_reader &r, const element &value)
 {
     simdjson::dom::object object;
@@ -462,6 +473,8 @@ static bool take(adp_reader &r, adp_entry &e, seen &has, string_view key,
         e.seq = count_of(value);
     else if (key == "signals")
         has.signals = take_signals(r, value);
+    else if (key == "whys")
+        take_whys(r, value);
     else if (key == "params")
         take_params(r, value);
     else if (key == "card")
@@ -507,6 +520,7 @@ static bool fill(adp_reader &r, adp_entry &e, const simdjson::dom::object &objec
     e.lane = e.seq = e.ok = -1;
     e.enforced = true;
     r.signals.clear();
+    r.whys.clear();
     r.params.clear();
     r.gates.clear();
     r.words.clear();
@@ -517,6 +531,8 @@ static bool fill(adp_reader &r, adp_entry &e, const simdjson::dom::object &objec
     e.kind = kind_of(has);
     e.signals = r.signals.data();
     e.n_signals = r.signals.size();
+    e.whys = r.whys.data();
+    e.n_whys = r.whys.size();
     e.params = r.params.data();
     e.n_params = r.params.size();
     e.gates = r.gates.data();

@@ -52,6 +52,11 @@ struct adp_log_reading {
     double value;
 };
 
+/* Why a signal was absent: "out_of_range", …. */
+struct adp_log_why {
+    struct adp_text name, why;
+};
+
 /* A parameter. `value` is NaN when it is no number (the original takes anything);
  * `word` is then its JSON, and empty otherwise. */
 struct adp_setting {
@@ -78,6 +83,8 @@ struct adp_entry {
     bool baseline;
     const struct adp_log_reading *signals;
     size_t n_signals;
+    const struct adp_log_why *whys; /* of those absent, where the line says */
+    size_t n_whys;
 
     /* Decisions and outcomes */
     struct adp_text request_id;

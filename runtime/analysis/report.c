@@ -118,10 +118,13 @@ static void print_live(FILE *to, const struct adp_run *run)
     else if (run->unheeded)
         adp_page_wrap(
             to, 0, 2,
-            "LIVE: %s would have refused %" PRIu64 " of %" PRIu64
-            " %s (%s); none of it was enforced, and all were served.",
-            name, run->unheeded, run->offered, requests,
-            adp_page_percent((double)run->unheeded / (double)run->offered).text);
+            "LIVE: %s would have refused %" PRIu64 " of %" PRIu64 " %s (%s); %s", name,
+            run->unheeded, run->offered, requests,
+            adp_page_percent((double)run->unheeded / (double)run->offered).text,
+            adp_part_is_shadow(part) ? "a shadow: nothing of it was enforced, and what "
+                                       "became of the requests is "
+                                       "the governing policy's doing."
+                                     : "none of it was enforced, and all were served.");
     else if (part->refusals)
         adp_page_wrap(
             to, 0, 2, "LIVE: %s refused on %" PRIu64 " %s, and %s admitted in the end.",
@@ -183,7 +186,9 @@ static void list_unsupplied(const struct adp_part *part, char *to, size_t cap)
             again = part->gates[k].signal && strcmp(part->gates[k].signal, signal) == 0;
         if (!signal || again || adp_finding_supplied(part, signal) || n == 3)
             continue;
-        snprintf(to + used, cap - used, "%s%s", n++ ? ", " : "", signal);
+        const char *why = adp_finding_why(part, signal);
+        snprintf(to + used, cap - used, *why ? "%s%s (%s)" : "%s%s", n++ ? ", " : "",
+                 signal, why);
     }
     if (!n && part->signal_quantity && !part->n_gates)
         snprintf(to, cap, "%s", part->signal_quantity);
@@ -223,10 +228,13 @@ static void print_unknown(FILE *to, const struct adp_run *run)
     }
     list_unsupplied(part, signals, sizeof signals);
     if (signals[0])
-        adp_page_wrap(to, 0, 2,
-                      "UNKNOWN: %s could not be judged: %s was never supplied by the "
-                      "metrics.",
-                      name_of(run), signals);
+        adp_page_wrap(
+            to, 0, 2,
+            strchr(signals, '(')
+                ? "UNKNOWN: %s could not be judged: %s was absent throughout."
+                : "UNKNOWN: %s could not be judged: %s was never supplied by the "
+                  "metrics.",
+            name_of(run), signals);
     else
         adp_page_wrap(to, 0, 2,
                       "UNKNOWN: %s could not be judged: the signals it reads were never "
@@ -433,7 +441,9 @@ static void print_signals(FILE *to, const struct adp_run *run)
         const struct adp_run_signal *signal = &run->signals[i];
         adp_page_name(to, signal->name, NAME);
         if (!signal->n) {
-            fprintf(to, "%9s   never supplied\n", "--");
+            fprintf(to, "%9s   %s%s\n", "--",
+                    signal->why[0] ? "absent throughout: " : "never supplied",
+                    signal->why);
             continue;
         }
         fprintf(to, "%9s%9s%9s%9s%9" PRIu64 "%9s\n", adp_page_number(signal->min).text,
