@@ -373,6 +373,14 @@ START_TEST(a_full_state_fits_and_a_spoilt_one_is_a_fresh_start)
 }
 END_TEST
 
+START_TEST(a_small_state_is_refused_wherever_it_is_cut)
+{
+    stage_create(&s, NULL, 0);
+    run("a", 100, 0);
+    stage_spoilt(&s);
+}
+END_TEST
+
 START_TEST(its_page_names_every_parameter_and_its_example_loads)
 {
     stage_create(&s, NULL, 0);
@@ -405,6 +413,7 @@ int main(void)
     tcase_add_test(t, more_tenants_than_there_is_room_for_drop_the_longest_idle);
     tcase_add_test(t, more_in_flight_than_there_is_room_for_are_forgotten);
     tcase_add_test(t, a_full_state_fits_and_a_spoilt_one_is_a_fresh_start);
+    tcase_add_test(t, a_small_state_is_refused_wherever_it_is_cut);
     tcase_add_test(t, its_page_names_every_parameter_and_its_example_loads);
     suite_add_tcase(suite, t);
     return stage_run(suite);
