@@ -6,13 +6,10 @@
 #include "core/ticket.h"
 
 #include <math.h>
-#include <sched.h>
 #include <string.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
-
-enum { SPINS = 2000 };
 
 const char *adp_fault_word(enum adp_fault fault)
 {
@@ -24,17 +21,10 @@ const char *adp_fault_word(enum adp_fault fault)
     return fault < ADP_FAULT_COUNT ? words[fault] : NULL;
 }
 
-struct adp_generation *adp_generation_find(struct adp_generations *generations,
-                                           uint64_t number)
-{
-    struct adp_generation *g = generations->table[number % ADP_GENERATIONS];
-    return g && g->number == number ? g : NULL;
-}
-
 /* One request on its way: what all policies of the generation see alike. */
 struct request {
     struct adp_lane *lane;
-    const struct adp_generation *generation;
+    struct adp_generation *generation;
     struct adp_generations *generations;
     const struct adp_metrics *metrics; /* NULL: the snapshot in force */
     uint64_t snapshot;                 /* number; 0: none */
@@ -54,31 +44,6 @@ struct answer {
     enum adp_fault fault;
     uint64_t decide_ns;
 };
-
-/* --- entering --- */
-
-/* Names the generation in force in the call slot; as adp_snapshot_enter, by number. */
-static struct adp_generation *enter(struct adp_lane *lane, struct adp_generations *all)
-{
-    struct adp_call *call = adp_region_call(lane->region, lane->number);
-    uint64_t number = atomic_load_explicit(&all->current, memory_order_acquire);
-    for (;;) {
-        if (!number)
-            return NULL;
-        atomic_store_explicit(&call->generation, number, memory_order_seq_cst);
-        uint64_t again = atomic_load_explicit(&all->current, memory_order_seq_cst);
-        if (again == number)
-            return adp_generation_find(all, number);
-        number = again;
-    }
-}
-
-static void leave(struct adp_lane *lane)
-{
-    struct adp_call *call = adp_region_call(lane->region, lane->number);
-    atomic_store_explicit(&call->start_ns, 0, memory_order_relaxed);
-    atomic_store_explicit(&call->generation, 0, memory_order_release);
-}
 
 /* --- facts --- */
 
@@ -176,37 +141,6 @@ static void gather_given(struct request *rq)
 
 /* --- asking a policy --- */
 
-static void member_lock(struct adp_member *m)
-{
-    for (unsigned spins = 0;; spins++) {
-        uint32_t free = 0;
-        if (atomic_compare_exchange_weak_explicit(
-                &m->busy, &free, 1, memory_order_acquire, memory_order_relaxed))
-            return;
-        /* The holder was put off its core in the middle of a call: let it run. */
-        if (spins >= SPINS)
-            sched_yield();
-    }
-}
-
-static void member_unlock(struct adp_member *m)
-{
-    atomic_store_explicit(&m->busy, 0, memory_order_release);
-}
-
-void adp_member_outcome(struct adp_member *member, const struct adp_outcome *outcome)
-{
-    const struct adp_policy *policy = member->policy;
-    if (!policy->outcome)
-        return;
-    bool serial = policy->threading == ADP_SERIAL;
-    if (serial)
-        member_lock(member);
-    policy->outcome(member->self, outcome);
-    if (serial)
-        member_unlock(member);
-}
-
 static enum adp_fault judge(const struct adp_verdict *v)
 {
     switch (v->action) {
@@ -240,7 +174,7 @@ static void sanitise(struct adp_verdict *v, const struct adp_member *m)
 
 static void ask(struct request *rq, uint32_t i, struct answer *a)
 {
-    struct adp_member *m = (struct adp_member *)&rq->generation->member[i];
+    struct adp_member *m = &rq->generation->member[i];
     const struct adp_policy *policy = m->policy;
     double signal[ADP_MAX_SIGNALS];
     struct adp_view view = {
@@ -261,12 +195,7 @@ static void ask(struct request *rq, uint32_t i, struct answer *a)
     struct adp_call *call = adp_region_call(rq->lane->region, rq->lane->number);
     atomic_store_explicit(&call->policy, i, memory_order_relaxed);
     atomic_store_explicit(&call->start_ns, rq->mono_ns, memory_order_release);
-    bool serial = policy->threading == ADP_SERIAL;
-    if (serial)
-        member_lock(m);
-    policy->decide(m->self, &view, &a->verdict);
-    if (serial)
-        member_unlock(m);
+    adp_member_decide(m, &view, &a->verdict);
     atomic_store_explicit(&call->start_ns, 0, memory_order_relaxed);
 
     uint64_t now = rq->lane->clock->meter_ns(rq->lane->clock->ctx);
@@ -376,7 +305,7 @@ static void record(const struct request *rq, uint32_t i, const struct answer *a,
 static uint64_t settle_tickets(struct request *rq, const struct answer *answers,
                                bool runs)
 {
-    const struct adp_generation *g = rq->generation;
+    struct adp_generation *g = rq->generation;
     uint64_t tickets[ADP_MAX_POLICIES] = { 0 };
     for (uint32_t i = 0; i < g->n_members; i++)
         tickets[i] = answers[i].verdict.ticket;
@@ -389,7 +318,7 @@ static uint64_t settle_tickets(struct request *rq, const struct answer *answers,
                                        .ticket = tickets[i],
                                        .now_ns = rq->mono_ns };
         if (tickets[i])
-            adp_member_outcome((struct adp_member *)&g->member[i], &not_run);
+            adp_member_outcome(&g->member[i], &not_run);
     }
     return adp_ticket_unslotted(rq->lane, rq->generations, rq->mono_ns);
 }
@@ -453,7 +382,7 @@ int adp_decide(struct adp_lane *lane, struct adp_generations *generations,
     rq.mono_ns =
         clock->mono_ns == clock->meter_ns ? rq.meter_ns : clock->mono_ns(clock->ctx);
     rq.wall_ns = clock->wall_ns(clock->ctx);
-    rq.generation = enter(lane, generations);
+    rq.generation = adp_generation_enter(lane->region, lane->number, generations);
     if (!rq.generation) {
         *ret = (struct adp_decision) {
             .size = sizeof *ret, .admitted = 1, .action = ADP_ADMIT, .status = 200
@@ -480,6 +409,6 @@ int adp_decide(struct adp_lane *lane, struct adp_generations *generations,
         trace_out(&rq, &answers[0], trace);
     if (metrics && metrics == lane->now)
         adp_lane_keep(lane, rq.mono_ns);
-    leave(lane);
+    adp_generation_leave(lane->region, lane->number);
     return 0;
 }

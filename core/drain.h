@@ -7,10 +7,10 @@
  * contract is abandoned and said so in a line.
  *
  *  1. A snapshot's line comes before the lines of the decisions that name it: the ends of
- * the lanes are read first, then the control lane is drained to its end, then the lanes
- * up to the ends that were read.
+ *     the lanes are read first, then the control lane is drained to its end, then the lanes
+ *     up to the ends that were read.
  *  2. A gap in a lane's numbers becomes one `dropped` line with the exact count, in its
- * place.
+ *     place.
  *  3. Lines are whole or absent: out of memory leaves the record in the ring. */
 #ifndef ADP_CORE_DRAIN_H
 #define ADP_CORE_DRAIN_H

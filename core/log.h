@@ -2,9 +2,9 @@
 /* The log: a file, a drain, and a thread that moves lines from one to the other.
  *
  *  1. Whole lines are appended (O_APPEND), many at a time; several processes may share a
- * file.
+ *     file.
  *  2. What could not be written (full disk, vanished folder) is kept and tried again;
- * while it waits, the rings fill, the newest records are dropped, and the gap is counted.
+ *     while it waits, the rings fill, the newest records are dropped, and the gap is counted.
  *  3. Every file starts with the snapshot in force.
  *  4. Closing writes everything, or says within its bound how much it could not.
  *

@@ -3,11 +3,11 @@
  * text (core/promtext.h) or one by one; read by sources (core/expr.h) and by the log.
  *
  *  1. A series is a name, labels and a finite or non-finite value, exactly as given:
- * nothing is judged here.
+ *     nothing is judged here.
  *  2. Two series with one name and the same labels (in any order) are one: the last value
  *     stays, `duplicates` counts.
  *  3. All strings live in the object's own storage; adp_metrics_clear keeps the memory,
- * so that a page of a known shape is read again without allocating. */
+ *     so that a page of a known shape is read again without allocating. */
 #ifndef ADP_CORE_METRICS_H
 #define ADP_CORE_METRICS_H
 

@@ -5,18 +5,18 @@
  * memory; under a supervisor the same block is shared with the process that drains it, so
  * the drain trusts nothing in it.
  *
- *   header | lane 0 (control) | lane 1 … n          each lane: ring head, call slot,
- *          | snapshots 0 … n+2                                 tickets, id index, ring
- * bytes
+ *   header | lane 0 (control) | lane 1 … n | snapshots 0 … n+2
+ *
+ *   each lane: ring head, call slot, tickets, id index, ring bytes
  *
  *  1. One ring, one producer, one consumer. Nobody waits for the other: a full ring drops
- * the newest record, whose number is used up, so the gap in the numbers is the exact
- * loss.
+ *     the newest record, whose number is used up, so the gap in the numbers is the exact
+ *     loss.
  *  2. `tail` advances last (release): a death in the middle of a record leaves no record.
  *  3. No cache line is written by two threads, except a ticket's own when its outcome
- * arrives.
- *  4. The shape is fixed by adp_region_init; both sides compute every offset from their
- * own copy of the shape, never from numbers in the region. */
+ *     arrives.
+ *  4. The shape is fixed by adp_region_create; both sides compute every offset from their
+ *     own copy of the shape, never from numbers in the region. */
 #ifndef ADP_CORE_REGION_H
 #define ADP_CORE_REGION_H
 

@@ -4,11 +4,11 @@
  *  1. Absence is never zero: a reading is present with a value, or absent with a reason.
  *  2. Out of range is skipped, never clamped.
  *  3. Sources are tried in order and the first that yields a sane value wins; two sources
- * are never added together. The operator's go before the shipped ones.
+ *     are never added together. The operator's go before the shipped ones.
  *  4. Scale is fixed by the metric's name, never guessed from its value.
  *  5. Several series need a declared aggregation. A source of the operator's that matches
  *     several without one makes the signal absent (ambiguous): trying the next source
- * would hide the mistake. */
+ *     would hide the mistake. */
 #ifndef ADP_CORE_SIGNAL_H
 #define ADP_CORE_SIGNAL_H
 
@@ -62,6 +62,9 @@ int adp_signals_alias(struct adp_signals *set, const char *name, uint32_t signal
  * ADP_ENOMEM. */
 int adp_signals_rename(struct adp_signals *set, const char *from, const char *to,
                        struct adp_error *err);
+
+uint32_t adp_signals_renames(const struct adp_signals *set);
+struct adp_rename adp_signals_renamed(const struct adp_signals *set, uint32_t i);
 
 uint32_t adp_signals_count(const struct adp_signals *set);
 /* Index by name or alias; -1 when not known. */

@@ -9,14 +9,15 @@
  *                          └── too old, or next in turn: LOST ──┘
  *
  *  1. Whoever moves WAITING → SETTLING (compare and swap) settles, alone: so each ticket
- * has exactly one outcome.
+ *     has exactly one outcome.
  *  2. Only the lane's thread takes; anybody claims.
  *  3. Bounded: at most `tickets` of a lane wait; one more makes the oldest LOST.
  *  4. Every decision of the lane, refusals too, ages its tickets: the oldest first. */
 #ifndef ADP_CORE_TICKET_H
 #define ADP_CORE_TICKET_H
 
-#include "core/decide.h"
+#include "core/generation.h"
+#include "core/lane.h"
 
 #define ADP_TICKET_NO_SLOT                                                               \
     0xffffffu /* in a handle: nothing waits, the number is only a name */

@@ -195,7 +195,6 @@ static void roll(struct learnt *l, uint64_t now_ns)
         return;
     for (; gone; gone--) {
         struct count *c = &l->of[adp_seconds_slot(&l->seconds, gone - 1, n)];
-
         l->known -= c->known;
         l->chunks -= c->chunks;
         *c = (struct count) { 0 };

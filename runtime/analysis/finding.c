@@ -37,6 +37,14 @@ bool adp_finding_supplied(const struct adp_part *part, const char *signal)
     return false;
 }
 
+const char *adp_finding_why(const struct adp_part *part, const char *signal)
+{
+    for (size_t i = 0; signal && i < part->n_signals; i++)
+        if (strcmp(part->signals[i].name, signal) == 0)
+            return part->signals[i].why;
+    return "";
+}
+
 const struct adp_part_param *adp_finding_threshold(const struct adp_part *part)
 {
     static const char *const names[] = { "threshold", "max_waiting", "min_hit_rate" };

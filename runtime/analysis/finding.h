@@ -25,6 +25,8 @@ bool adp_finding_fixed(const struct adp_part_gate *gate);
 
 /* Did any line of the run supply this signal? */
 bool adp_finding_supplied(const struct adp_part *part, const char *signal);
+/* A reason that the log tells for the signal's absence, apart from never_supplied; "": none. */
+const char *adp_finding_why(const struct adp_part *part, const char *signal);
 
 /* The parameter that a log without gates is most likely to compare its signal with: the
  * first there is of threshold, max_waiting, min_hit_rate. A note for the page, no ground

@@ -191,10 +191,29 @@ static struct adp_part_signal *signal_of(struct adp_part *part, struct adp_text 
     return signal;
 }
 
+/* A metric that was there and could not be used is not one that nobody supplied. */
+static int add_whys(struct adp_part *part, const struct adp_entry *entry)
+{
+    static const char never[] = "never_supplied";
+    for (size_t i = 0; i < entry->n_whys; i++) {
+        const struct adp_text *why = &entry->whys[i].why;
+        bool full = false;
+        if (!why->text ||
+            (why->len == sizeof never - 1 && !memcmp(why->text, never, why->len)))
+            continue;
+        struct adp_part_signal *signal = signal_of(part, entry->whys[i].name, i, &full);
+        if (!signal && !full)
+            return ADP_ENOMEM;
+        if (signal && !signal->why[0] && why->len < sizeof signal->why)
+            memcpy(signal->why, why->text, why->len);
+    }
+    return 0;
+}
+
 static int add_signals(struct adp_part *part, const struct adp_entry *entry)
 {
     for (size_t i = 0; i < entry->n_signals; i++) {
-        const struct adp_reading *reading = &entry->signals[i];
+        const struct adp_log_reading *reading = &entry->signals[i];
         bool full = false;
         struct adp_part_signal *signal = signal_of(part, reading->name, i, &full);
         if (!signal) {
@@ -395,13 +414,15 @@ static int add_gates(struct adp_part *part, const struct adp_entry *entry)
         given = ADP_PART_MAX_GATES;
     part->ignored += entry->n_gates - given;
     part->has_gates |= entry->has_gates;
+    /* What on_error answered says nothing of how the policy would have judged: a fault's
+     * line names the gates there are, and is held against none of them. */
     for (size_t i = 0; i < given; i++) {
         bool full = false;
         struct adp_part_gate *gate = gate_of(part, entry, i, &full);
         if (!gate && !full)
             return ADP_ENOMEM;
         part->ignored += full;
-        if (!gate)
+        if (!gate || entry->fault)
             continue;
         held[n] = (struct held_gate) { gate, reading_of(entry, entry->gates[i].signal),
                                        UNKNOWN };
@@ -418,8 +439,8 @@ static int add_gates(struct adp_part *part, const struct adp_entry *entry)
     part->judged += truth != UNKNOWN;
     part->fired += truth == YES;
     bool refuses = entry->verdict != ADP_ADMIT;
-    part->admitted_firing += !entry->fault && !refuses && truth == YES;
-    part->refused_unfired += !entry->fault && refuses && truth == NO;
+    part->admitted_firing += !refuses && truth == YES;
+    part->refused_unfired += refuses && truth == NO;
     return 0;
 }
 
@@ -477,7 +498,8 @@ static void add_verdict(struct adp_part *part, const struct adp_entry *entry)
     part->shadow += entry->shadow;
     part->anonymous += !entry->request_id.text;
     part->fingerprint += fingerprint(entry);
-    add_margin(part, entry->margin);
+    if (!entry->fault)
+        add_margin(part, entry->margin);
     if (!isnan(entry->slo_ttft_ms)) {
         if (isnan(part->slo_ttft_ms))
             part->slo_ttft_ms = entry->slo_ttft_ms;
@@ -500,7 +522,8 @@ int adp_part_add(struct adp_part *part, const struct adp_entry *entry)
     add_time(part, entry->at, entry->at);
     if (!part->notes && keep(&part->notes, entry->notes))
         return ADP_ENOMEM;
-    if (add_signals(part, entry) || add_instance(part, adp_text_hash(entry->instance)))
+    if (add_signals(part, entry) || add_whys(part, entry) ||
+        add_instance(part, adp_text_hash(entry->instance)))
         return ADP_ENOMEM;
     if (entry->kind != ADP_ENTRY_DECISION)
         return 0;
@@ -525,6 +548,8 @@ static int merge_signals(struct adp_part *into, struct adp_part *from)
         if (!to || adp_sample_merge(&to->sample, &signal->sample))
             return ADP_ENOMEM;
         to->magnitude += signal->magnitude;
+        if (!to->why[0])
+            memcpy(to->why, signal->why, sizeof to->why);
     }
     return 0;
 }
@@ -623,6 +648,11 @@ int adp_part_merge(struct adp_part *into, struct adp_part *from)
     merge_counts(into, from);
     adp_part_finish(from);
     return 0;
+}
+
+uint64_t adp_part_own(const struct adp_part *part)
+{
+    return part->lines - part->faults;
 }
 
 bool adp_part_share_writer(const struct adp_part *a, const struct adp_part *b)

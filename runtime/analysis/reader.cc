@@ -36,7 +36,8 @@ static_assert(ADP_READER_PADDING >= simdjson::SIMDJSON_PADDING, "simdjson reads 
 
 struct adp_reader {
     simdjson::dom::parser parser;
-    std::vector<adp_reading> signals;
+    std::vector<adp_log_reading> signals;
+    std::vector<adp_log_why> whys;
     std::vector<adp_setting> params;
     std::vector<adp_entry_gate> gates;
     std::deque<std::string> words; /* texts that the line holds in another form */
@@ -225,11 +226,26 @@ static bool mend(adp_reader &r, string_view line, uint32_t *not_finite)
 
 /* ---- values ------------------------------------------------------------------------ */
 
+/* Names live on as C strings: a NUL within one is written out, or it would end the name
+ * there without a word. */
+static adp_text name_of(adp_reader &r, string_view s)
+{
+    if (s.find('\0') == string_view::npos)
+        return { s.data(), s.size() };
+    std::string &word = r.words.emplace_back();
+    for (char c : s)
+        if (c)
+            word.push_back(c);
+        else
+            word.append("\\x00");
+    return { word.data(), word.size() };
+}
+
 static adp_text text_of(adp_reader &r, const element &value)
 {
     string_view s;
     if (!value.get(s))
-        return { s.data(), s.size() };
+        return name_of(r, s);
     if (value.is_null())
         return { nullptr, 0 };
     /* The original writes whatever the host gave: ids and runs may be numbers. */
@@ -288,9 +304,18 @@ static bool take_signals(adp_reader &r, const element &value)
         return false;
     r.signals.clear();
     for (auto field : object)
-        r.signals.push_back(
-            { { field.key.data(), field.key.size() }, number_of(field.value) });
+        r.signals.push_back({ name_of(r, field.key), number_of(field.value) });
     return true;
+}
+
+static void take_whys(adp_reader &r, const element &value)
+{
+    simdjson::dom::object object;
+    if (value.get(object))
+        return;
+    r.whys.clear();
+    for (auto field : object)
+        r.whys.push_back({ name_of(r, field.key), text_of(r, field.value) });
 }
 
 static void take_params(adp_reader &r, const element &value)
@@ -300,7 +325,7 @@ static void take_params(adp_reader &r, const element &value)
         return;
     r.params.clear();
     for (auto field : object) {
-        adp_setting setting = { { field.key.data(), field.key.size() }, { "", 0 }, NAN };
+        adp_setting setting = { name_of(r, field.key), { "", 0 }, NAN };
         setting.value = number_of(field.value);
         if (std::isnan(setting.value)) {
             r.words.emplace_back(simdjson::minify(field.value));
@@ -359,16 +384,30 @@ static void take_disclosure(adp_entry &e, const element &value)
             e.slo_ttft_ms = number_of(field.value);
 }
 
+static uint32_t end_of(const element &value)
+{
+    string_view s;
+    if (value.get(s))
+        return 0;
+    return s == "cancelled" ? ADP_CANCELLED
+           : s == "failed"  ? ADP_FAILED
+           : s == "done"    ? ADP_DONE
+                            : 0;
+}
+
 static bool take_outcome(adp_entry &e, const element &value)
 {
     simdjson::dom::object object;
     if (value.get(object))
         return false;
     for (auto field : object) {
-        if (field.key == "ttft_ms")
+        if (field.key == "ttft_ms") {
             e.ttft_ms = number_of(field.value);
-        else if (field.key == "ok")
+            e.ttft_given = true;
+        } else if (field.key == "ok")
             e.ok = truth_of(field.value);
+        else if (field.key == "end")
+            e.end = end_of(field.value);
     }
     return true;
 }
@@ -434,6 +473,8 @@ static bool take(adp_reader &r, adp_entry &e, seen &has, string_view key,
         e.seq = count_of(value);
     else if (key == "signals")
         has.signals = take_signals(r, value);
+    else if (key == "whys")
+        take_whys(r, value);
     else if (key == "params")
         take_params(r, value);
     else if (key == "card")
@@ -479,6 +520,7 @@ static bool fill(adp_reader &r, adp_entry &e, const simdjson::dom::object &objec
     e.lane = e.seq = e.ok = -1;
     e.enforced = true;
     r.signals.clear();
+    r.whys.clear();
     r.params.clear();
     r.gates.clear();
     r.words.clear();
@@ -489,6 +531,8 @@ static bool fill(adp_reader &r, adp_entry &e, const simdjson::dom::object &objec
     e.kind = kind_of(has);
     e.signals = r.signals.data();
     e.n_signals = r.signals.size();
+    e.whys = r.whys.data();
+    e.n_whys = r.whys.size();
     e.params = r.params.data();
     e.n_params = r.params.size();
     e.gates = r.gates.data();

@@ -20,7 +20,8 @@ extern "C" {
 /* Readable bytes that must follow a line; what they hold does not matter. */
 #define ADP_READER_PADDING 64u
 
-/* A borrowed piece of UTF-8. `text` NULL: the line says null, or nothing. */
+/* A borrowed piece of UTF-8, a NUL in it written out as "\x00". `text` NULL: the line says
+ * null, or nothing. */
 struct adp_text {
     const char *text;
     size_t len;
@@ -46,9 +47,14 @@ enum adp_corrupt {
 };
 
 /* A signal and its reading. NaN: absent. */
-struct adp_reading {
+struct adp_log_reading {
     struct adp_text name;
     double value;
+};
+
+/* Why a signal was absent: "out_of_range", …. */
+struct adp_log_why {
+    struct adp_text name, why;
 };
 
 /* A parameter. `value` is NaN when it is no number (the original takes anything);
@@ -75,8 +81,10 @@ struct adp_entry {
     /* Decisions and states */
     struct adp_text experiment, run, notes, policy, config;
     bool baseline;
-    const struct adp_reading *signals;
+    const struct adp_log_reading *signals;
     size_t n_signals;
+    const struct adp_log_why *whys; /* of those absent, where the line says */
+    size_t n_whys;
 
     /* Decisions and outcomes */
     struct adp_text request_id;
@@ -99,7 +107,9 @@ struct adp_entry {
 
     /* Outcomes */
     double ttft_ms;
-    int ok; /* 1 met its SLO, 0 did not, -1 the host does not say */
+    bool ttft_given; /* the key is there, whatever it holds */
+    int ok;          /* 1 met its SLO, 0 did not, -1 the host does not say */
+    uint32_t end;    /* enum adp_end: done, failed or cancelled; 0: it does not say */
 
     /* Losses */
     double lost; /* records */

@@ -174,7 +174,7 @@ static json_t *gates_of(const struct adp_part *part)
             "{s:I, s:o, s:o, s:o, s:o, s:I}", "rule", (json_int_t)gate->rule, "signal",
             adp_json_text(gate->signal), "op", adp_json_text(adp_finding_op(gate->op)),
             "threshold", adp_json_number(gate->threshold), "closest",
-            adp_json_number(gate->closest), "held", (json_int_t)gate->held);
+            adp_json_number(gate->closest_value), "held", (json_int_t)gate->held);
         if (json_array_append_new(gates, one)) {
             json_decref(gates);
             return NULL;

@@ -11,7 +11,7 @@
  *  2. without a handle, the decision of the same request id that stands nearest before it
  *     in its log, or, when none does, nearest after: lanes are written one after another,
  *     so an outcome may come first.
- * With a decision go those of the same call: the shadows, and any of the same handle. */
+ *     With a decision go those of the same call: the shadows, and any of the same handle. */
 #ifndef ADP_ANALYSIS_REQUESTS_H
 #define ADP_ANALYSIS_REQUESTS_H
 
@@ -29,6 +29,8 @@ struct adp_event {
     uint8_t reason;  /* index of adp_requests.reasons */
     uint8_t verdict; /* enum adp_action; 0: an outcome */
     int8_t ok;       /* outcome */
+    uint8_t end;     /* outcome: enum adp_end */
+    bool off;        /* outcome: its ttft_ms is below 0 or not finite: `number` is NaN */
     bool enforced, fault, shadow;
     bool by_handle; /* outcome: its key is that of the handle, its request id being
                        unknown */

@@ -754,6 +754,7 @@ static int fill_signals(struct adp_tally *tally, struct adp_run *run)
         adp_sample_sort(sample);
         signal->name = part->signals[i].name;
         signal->n = sample->n;
+        signal->why = part->signals[i].why;
         signal->absent = 1 - (double)sample->n / (double)part->lines;
         signal->min = adp_sample_min(sample);
         signal->p50 = adp_sample_rank(sample, 0.50);

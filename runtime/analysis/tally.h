@@ -46,8 +46,9 @@ struct adp_reason_count {
 
 struct adp_run_signal {
     const char *name;
-    uint64_t n;    /* readings that were there */
-    double absent; /* share of lines without one */
+    uint64_t n;      /* readings that were there */
+    double absent;   /* share of lines without one */
+    const char *why; /* a reason that was told, apart from never_supplied; "" : none */
     double min, p50, p95, max;
     double moved; /* (max - min) / mean of |reading|: how much it moved, unit-free */
 };
@@ -99,13 +100,15 @@ struct adp_run {
     double first_arrival, last_arrival; /* of requests; NaN */
     double rate;                        /* (offered - 1) / (last - first), 1/s; NaN */
 
-    uint64_t outcomes;         /* that found their request */
-    uint64_t answered;         /* admitted requests that have one */
-    uint64_t met, unjudged;    /* of answered: met the SLO; cannot be said */
-    uint64_t disagreed;        /* host's ok against ttft_ms <= SLO */
-    uint64_t duplicates;       /* more outcomes than attempts */
-    uint64_t refused_outcomes; /* of requests that count as refused */
-    double goodput;            /* NaN: see no_goodput */
+    uint64_t outcomes;          /* that found their request */
+    uint64_t answered;          /* admitted requests that have one */
+    uint64_t met, unjudged;     /* of answered: met the SLO; cannot be said */
+    uint64_t cancelled, failed; /* of answered: how they ended */
+    uint64_t ttft_off;          /* outcomes whose ttft_ms is below 0 or not finite */
+    uint64_t disagreed;         /* host's ok against ttft_ms <= SLO */
+    uint64_t duplicates;        /* more outcomes than attempts */
+    uint64_t refused_outcomes;  /* of requests that count as refused */
+    double goodput;             /* NaN: see no_goodput */
     enum adp_no_goodput no_goodput;
     uint64_t ttft_n;
     double ttft_p50, ttft_p95; /* ms, served requests; NaN */

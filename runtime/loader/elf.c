@@ -122,38 +122,47 @@ struct dynamic {
     uint64_t symbols, symbol_size, names, names_len, hash, gnu_hash;
 };
 
-static void read_dynamic(const struct adp_elf *elf, struct dynamic *ret)
+static void find_dynamic(struct adp_elf *elf)
 {
     Elf64_Phdr p;
+    for (uint32_t i = 0; i < elf->n_segments && segment(elf, i, &p); i++)
+        if (p.p_type == PT_DYNAMIC &&
+            locate(elf, p.p_vaddr, &elf->dynamic, &elf->dynamic_len))
+            return;
+}
+
+/* Entry i; false behind the last. */
+static bool dynamic_entry(const struct adp_elf *elf, size_t i, Elf64_Dyn *ret)
+{
+    return i < elf->dynamic_len / sizeof *ret &&
+           copy_out(elf, elf->dynamic + i * sizeof *ret, ret, sizeof *ret) &&
+           ret->d_tag != DT_NULL;
+}
+
+static void read_dynamic(const struct adp_elf *elf, struct dynamic *ret)
+{
     Elf64_Dyn d;
-    for (uint32_t i = 0; i < elf->n_segments && segment(elf, i, &p); i++) {
-        size_t at, left;
-        if (p.p_type != PT_DYNAMIC || !locate(elf, p.p_vaddr, &at, &left))
-            continue;
-        for (; left >= sizeof d && copy_out(elf, at, &d, sizeof d) && d.d_tag != DT_NULL;
-             at += sizeof d, left -= sizeof d)
-            switch (d.d_tag) {
-            case DT_SYMTAB:
-                ret->symbols = d.d_un.d_ptr;
-                break;
-            case DT_SYMENT:
-                ret->symbol_size = d.d_un.d_val;
-                break;
-            case DT_STRTAB:
-                ret->names = d.d_un.d_ptr;
-                break;
-            case DT_STRSZ:
-                ret->names_len = d.d_un.d_val;
-                break;
-            case DT_HASH:
-                ret->hash = d.d_un.d_ptr;
-                break;
-            case DT_GNU_HASH:
-                ret->gnu_hash = d.d_un.d_ptr;
-                break;
-            }
-        return;
-    }
+    for (size_t i = 0; dynamic_entry(elf, i, &d); i++)
+        switch (d.d_tag) {
+        case DT_SYMTAB:
+            ret->symbols = d.d_un.d_ptr;
+            break;
+        case DT_SYMENT:
+            ret->symbol_size = d.d_un.d_val;
+            break;
+        case DT_STRTAB:
+            ret->names = d.d_un.d_ptr;
+            break;
+        case DT_STRSZ:
+            ret->names_len = d.d_un.d_val;
+            break;
+        case DT_HASH:
+            ret->hash = d.d_un.d_ptr;
+            break;
+        case DT_GNU_HASH:
+            ret->gnu_hash = d.d_un.d_ptr;
+            break;
+        }
 }
 
 /* How many symbols there are is written nowhere but in the hash tables. The older one
@@ -216,6 +225,7 @@ int adp_elf_open(struct adp_elf *ret, const uint8_t *bytes, size_t len, const ch
     struct dynamic d = { 0 };
     uint64_t n = 0;
     size_t left;
+    find_dynamic(&elf);
     read_dynamic(&elf, &d);
     if (!d.symbols || !d.names || (!d.hash && !d.gnu_hash))
         return adp_error_at(err, ADP_EABI, path, 0, 0,
@@ -256,6 +266,7 @@ bool adp_elf_symbol(const struct adp_elf *elf, size_t i, struct adp_elf_symbol *
         .defined = s.st_shndx != SHN_UNDEF,
         .object = ELF64_ST_TYPE(s.st_info) == STT_OBJECT,
         .function = ELF64_ST_TYPE(s.st_info) == STT_FUNC,
+        .unique = ELF64_ST_BIND(s.st_info) == STB_GNU_UNIQUE,
     };
     return true;
 }
@@ -265,4 +276,32 @@ bool adp_elf_read(const struct adp_elf *elf, uint64_t address, void *to, size_t 
     size_t at, left;
     return locate(elf, address, &at, &left) && size <= left &&
            copy_out(elf, at, to, size);
+}
+
+bool adp_elf_dynamic(const struct adp_elf *elf, int64_t tag, size_t nth, uint64_t *ret)
+{
+    Elf64_Dyn d;
+    for (size_t i = 0; dynamic_entry(elf, i, &d); i++)
+        if (d.d_tag == tag && nth-- == 0) {
+            *ret = d.d_un.d_val;
+            return true;
+        }
+    return false;
+}
+
+const char *adp_elf_text(const struct adp_elf *elf, uint64_t value)
+{
+    if (value >= elf->names_len)
+        return NULL;
+    const char *text = (const char *)elf->bytes + elf->names + value;
+    return memchr(text, '\0', elf->names_len - (size_t)value) ? text : NULL;
+}
+
+bool adp_elf_wants_executable_stack(const struct adp_elf *elf)
+{
+    Elf64_Phdr p;
+    for (uint32_t i = 0; i < elf->n_segments && segment(elf, i, &p); i++)
+        if (p.p_type == PT_GNU_STACK)
+            return p.p_flags & PF_X;
+    return true;
 }

@@ -25,6 +25,7 @@ struct adp_elf {
     uint32_t n_segments;
     size_t symbols, names;
     size_t n_symbols, names_len;
+    size_t dynamic, dynamic_len; /* the dynamic section */
 };
 
 struct adp_elf_symbol {
@@ -33,6 +34,7 @@ struct adp_elf_symbol {
     bool defined;  /* false: named, but expected from elsewhere */
     bool object;   /* initialised or zeroed data */
     bool function; /* neither: thread-local, untyped, … */
+    bool unique;   /* STB_GNU_UNIQUE: one for all files of the process */
 };
 
 /* Checks that `bytes` are a 64-bit little-endian shared object for this machine and finds
@@ -47,5 +49,13 @@ bool adp_elf_symbol(const struct adp_elf *elf, size_t i, struct adp_elf_symbol *
 /* Copies `size` bytes as they lie in the file at an address, before relocation. False:
  * they are not all in the file (zeroed data, or nowhere). */
 bool adp_elf_read(const struct adp_elf *elf, uint64_t address, void *to, size_t size);
+
+/* Value of the nth entry (from 0) of a DT_… tag. False: there are no more. [any] */
+bool adp_elf_dynamic(const struct adp_elf *elf, int64_t tag, size_t nth, uint64_t *ret);
+/* The text that such a value of DT_NEEDED, DT_RPATH, DT_RUNPATH stands for, in the file's
+ * bytes; NULL when it is out of bounds. [any] */
+const char *adp_elf_text(const struct adp_elf *elf, uint64_t value);
+/* Whether mapping it makes the stack executable: it says so, or says nothing. [any] */
+bool adp_elf_wants_executable_stack(const struct adp_elf *elf);
 
 #endif

@@ -152,10 +152,10 @@ static void copy_head(struct adp_policy *to, const struct adp_policy *from)
     memcpy(to, from, from->size < sizeof *to ? from->size : sizeof *to);
 }
 
-static int load_file(struct adp_loaded *loaded, const struct adp_file *file,
-                     const char *sha256, struct adp_error *err)
+/* The sound entry of a file's bytes, mapped. */
+static int map_entry(const struct adp_policy **ret, const struct adp_file *file,
+                     const char *path, const char *sha256, struct adp_error *err)
 {
-    const char *path = loaded->path;
     const struct adp_policy *entry = NULL;
     uint64_t room = 0;
     int r;
@@ -164,12 +164,35 @@ static int load_file(struct adp_loaded *loaded, const struct adp_file *file,
         (r = map_once(&entry, file, path, err)) < 0 ||
         (r = adp_entry_check_head(entry, room, path, err)) < 0)
         return r;
+    *ret = entry;
+    return 0;
+}
+
+static int load_file(struct adp_loaded *loaded, const struct adp_file *file,
+                     const char *sha256, struct adp_error *err)
+{
+    const char *path = loaded->path;
+    const struct adp_policy *entry = NULL;
+    int r = map_entry(&entry, file, path, sha256, err);
+    if (r < 0)
+        return r;
     copy_head(&loaded->policy, entry);
     if ((r = adp_loader_check(&loaded->policy, path, err)) < 0)
         return r;
     memcpy(loaded->sha256, file->sha256, sizeof loaded->sha256);
     loaded->baseline = adp_table_card(&loaded->policy).flags & ADP_BASELINE;
     return 0;
+}
+
+int adp_loader_map(const struct adp_policy **ret, const char *path, const char *sha256,
+                   struct adp_error *err)
+{
+    struct adp_file file = { 0 };
+    int r = adp_file_read(&file, path, ADP_LOADER_MAX_BYTES, err);
+    if (r == 0)
+        r = map_entry(ret, &file, path, sha256, err);
+    adp_file_finish(&file);
+    return r;
 }
 
 int adp_loader_load(struct adp_loaded **ret, const char *path, const char *sha256,

@@ -60,6 +60,12 @@ int adp_loader_load(struct adp_loaded **ret, const char *path, const char *sha25
                     struct adp_error *err);
 void adp_loaded_destroy(struct adp_loaded *loaded);
 
+/* As adp_loader_load, up to the sound head: the declared tables are not looked at yet.
+ * For the checker, which tells a file that cannot be mapped from one that declares
+ * nonsense. *ret is the entry where it lies, for the life of the process. [control] */
+int adp_loader_map(const struct adp_policy **ret, const char *path, const char *sha256,
+                   struct adp_error *err);
+
 /* Row i of a declared table, whatever size it had when compiled; fields newer than the
  * policy read as 0. `i` is below the policy's count. [any] */
 struct adp_signal adp_loaded_signal(const struct adp_loaded *loaded, uint32_t i);

@@ -4,6 +4,7 @@
 #include "runtime/loader/elf.h"
 #include "runtime/loader/entry.h"
 
+#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,5 +30,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t len)
             abort();
         adp_elf_read(&elf, s.address, &first, sizeof first);
     }
+    uint64_t value;
+    for (size_t i = 0; adp_elf_dynamic(&elf, DT_NEEDED, i, &value); i++) {
+        const char *text = adp_elf_text(&elf, value);
+        if (text && strlen(text) > elf.names_len)
+            abort();
+    }
+    adp_elf_wants_executable_stack(&elf);
     return 0;
 }

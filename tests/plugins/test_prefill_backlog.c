@@ -119,11 +119,14 @@ START_TEST(a_deadline_goes_before_the_objective)
     ck_assert_uint_eq(s.verdict.action, ADP_REJECT);
     ck_assert_uint_eq(ask(1000, 0)->action, ADP_ADMIT);
     ck_assert_uint_eq(ask(1, 0)->reason, ADP_R_WAIT_ESTIMATE_EXCEEDED);
+    s.request.ttft_deadline_ms = 500;
+    ck_assert_uint_eq(ask(250, 5000)->action, ADP_ADMIT);
+    ck_assert_double_eq_tol(s.verdict.margin, -0.5, 1e-12); /* 250 ms too early for 500 */
     s.request.ttft_deadline_ms = 60000;
-    ck_assert_uint_eq(ask(59000, 0)->action, ADP_ADMIT);
+    ck_assert_uint_eq(ask(59000, 5000)->action, ADP_ADMIT);
     s.request.ttft_deadline_ms = -1; /* it is over */
-    ck_assert_uint_eq(ask(1, 0)->reason, ADP_R_DEADLINE_INFEASIBLE);
-    ck_assert_uint_eq(ask(0, 0)->reason, ADP_R_DEADLINE_INFEASIBLE);
+    ck_assert_uint_eq(ask(1, 5000)->reason, ADP_R_DEADLINE_INFEASIBLE);
+    ck_assert_uint_eq(ask(0, 5000)->reason, ADP_R_DEADLINE_INFEASIBLE);
 }
 END_TEST
 
@@ -187,6 +190,12 @@ START_TEST(a_late_outcome_does_not_read_what_came_after)
     ask(600, 1000);
     stage_end(&s, s.verdict.ticket, ADP_CANCELLED, -1, -1, 1000);
     ck_assert_double_eq_tol(backlog(1000), 1400, 1e-6);
+    /* half of what was read when it left was not read twice */
+    ask(600, 1000);
+    uint64_t second = s.verdict.ticket;
+    stage_end(&s, second, ADP_CANCELLED, -1, -1, 2700); /* 1,400 and 300 of its 600 */
+    ask(1000, 2700);
+    ck_assert_double_eq_tol(backlog(2700), 1000, 1e-6);
 }
 END_TEST
 
@@ -249,6 +258,18 @@ START_TEST(a_longer_queue_in_the_engine_counts)
 }
 END_TEST
 
+START_TEST(what_both_the_line_and_the_engine_refuse_is_not_the_reading_s_doing)
+{
+    stage_create(&s, NULL, 0);
+    ask(1500, 0);
+    stage_signal(&s, "queue_depth", 1); /* of 1,500 as well */
+    for (unsigned i = 0; i < 3; i++) {
+        ck_assert_uint_eq(ask(1000, 0)->reason, ADP_R_WAIT_ESTIMATE_EXCEEDED);
+        ck_assert_uint_eq(s.verdict.binding, ADP_NONE);
+    }
+}
+END_TEST
+
 START_TEST(a_frozen_queue_reading_lets_one_through_each_second)
 {
     stage_create(&s, NULL, 0);
@@ -260,8 +281,12 @@ START_TEST(a_frozen_queue_reading_lets_one_through_each_second)
     ck_assert_uint_eq(s.verdict.set, 0);
     ck_assert_uint_eq(ask(1, 6001)->action, ADP_DEFER);
     ck_assert_uint_eq(ask(1, 7000)->action, ADP_ADMIT);
-    ck_assert_uint_eq(ask(2001, 9000)->reason, ADP_R_REQUEST_TOO_LARGE); /* no probe */
-    ck_assert_uint_eq(ask(1, 9000)->action, ADP_ADMIT);
+    stage_signal(&s, "queue_depth", 0);
+    ck_assert_uint_eq(ask(1, 7001)->action, ADP_ADMIT);
+    stage_signal(&s, "queue_depth", 50);
+    ck_assert_uint_eq(ask(1, 8050)->action, ADP_DEFER);                  /* counts anew */
+    ck_assert_uint_eq(ask(2001, 9050)->reason, ADP_R_REQUEST_TOO_LARGE); /* no probe */
+    ck_assert_uint_eq(ask(1, 9050)->action, ADP_ADMIT);
 }
 END_TEST
 
@@ -309,6 +334,7 @@ START_TEST(a_process_has_its_share)
     stage_create(&s, NULL, 0);
     ck_assert_uint_eq(ask(500, 0)->action, ADP_ADMIT);
     ck_assert_uint_eq(ask(1000, 0)->action, ADP_ADMIT); /* 500/500 + 1000/1000 */
+    ck_assert_double_eq_tol(s.verdict.margin, 0.0, 1e-12);
     ck_assert_uint_eq(ask(1, 0)->reason, ADP_R_CAPACITY_RESERVED);
     ck_assert_uint_eq(ask(2000, 2999)->reason, ADP_R_CAPACITY_RESERVED);
     stage_set(&s, "max_reqs", 0);
@@ -345,6 +371,8 @@ int main(void)
     tcase_add_test(t, what_is_in_flight_is_bounded_too);
     tcase_add_test(t, what_a_former_life_had_in_flight_holds_no_place);
     tcase_add_test(t, a_longer_queue_in_the_engine_counts);
+    tcase_add_test(t,
+                   what_both_the_line_and_the_engine_refuse_is_not_the_reading_s_doing);
     tcase_add_test(t, a_frozen_queue_reading_lets_one_through_each_second);
     tcase_add_test(t, a_full_line_is_no_frozen_reading);
     tcase_add_test(t, a_length_that_is_not_stated_is_guessed);

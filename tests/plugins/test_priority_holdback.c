@@ -147,8 +147,9 @@ START_TEST(the_retry_time_is_what_must_leave_at_the_rate_it_leaves)
         ask(0, 0, 0);
     uint64_t ticket = s.verdict.ticket;
     ck_assert_uint_eq(ask(0, 10, 500)->set, ADP_SET_MARGIN); /* nothing measured yet */
+    static const uint32_t kind[] = { ADP_DONE, ADP_FAILED, ADP_CANCELLED };
     for (unsigned i = 0; i < 12; i++)
-        stage_end(&s, ticket, ADP_DONE, -1, -1, 1000);
+        stage_end(&s, ticket, kind[i % 3], -1, -1, 1000);
     ck_assert_uint_eq(ask(0, 10, 10499)->set, ADP_SET_MARGIN);
     uint32_t least = UINT32_MAX, most = 0;
     for (unsigned i = 0; i < 100; i++) {
@@ -161,6 +162,18 @@ START_TEST(the_retry_time_is_what_must_leave_at_the_rate_it_leaves)
     }
     ck_assert_uint_lt(least, 4100);
     ck_assert_uint_gt(most, 5900);
+    /* from saturation 2 it is (2 - 0.4)/2 of 8: 6.4, in 5333 ms */
+    ask(0, 20, 10500);
+    ck_assert_uint_ge(s.verdict.retry_after_ms, 5334);
+    ck_assert_uint_le(s.verdict.retry_after_ms, 8000);
+    /* from 0.5 it is 0.1/0.5 of 8: 1.6, in 1333 ms */
+    ask(0, 5, 10500);
+    ck_assert_uint_ge(s.verdict.retry_after_ms, 1333);
+    ck_assert_uint_le(s.verdict.retry_after_ms, 2000);
+    /* from 0.41 it is 0.2 of one, and one is the least: 833 ms */
+    ask(0, 4.1, 10500);
+    ck_assert_uint_ge(s.verdict.retry_after_ms, 834);
+    ck_assert_uint_le(s.verdict.retry_after_ms, 1250);
 }
 END_TEST
 
@@ -174,13 +187,14 @@ START_TEST(a_reload_knows_the_rate_and_not_what_was_in_flight)
     for (unsigned i = 0; i < 12; i++)
         stage_end(&s, old, ADP_DONE, -1, -1, 1000);
     stage_reload(&s);
-    ask(0, 0, 10999); /* one in flight */
+    for (unsigned i = 0; i < 4; i++)
+        ask(0, 0, 10999); /* four in flight, not 4 + 8 */
     for (unsigned i = 0; i < 8; i++)
         stage_end(&s, old, ADP_LOST, -1, -1, 10999); /* lands nothing of this life */
-    /* one must leave, at 1.2 a second: 834 ms and at most half more */
+    /* 0.6 of 4 must leave, at 1.2 a second: 2000 ms and at most half more */
     ck_assert_uint_eq(ask(0, 10, 11000)->action, ADP_DEFER);
-    ck_assert_uint_ge(s.verdict.retry_after_ms, 834);
-    ck_assert_uint_le(s.verdict.retry_after_ms, 1250);
+    ck_assert_uint_ge(s.verdict.retry_after_ms, 2000);
+    ck_assert_uint_le(s.verdict.retry_after_ms, 3001);
 }
 END_TEST
 
@@ -195,9 +209,10 @@ START_TEST(a_frozen_reading_lets_one_through_each_second)
     ck_assert_uint_eq(s.verdict.set, 0); /* the gate holds: no margin */
     ck_assert_uint_ne(s.verdict.ticket, 0);
     ck_assert_uint_eq(ask(0, 10, 1001)->action, ADP_DEFER);
-    ck_assert_uint_eq(ask(5, 9, 1500)->action, ADP_ADMIT); /* below its ceiling */
-    ck_assert_uint_eq(ask(0, 10, 2000)->action, ADP_DEFER);
-    ck_assert_uint_eq(ask(0, 10, 3000)->action, ADP_ADMIT);
+    ck_assert_uint_eq(ask(5, 9, 1500)->action, ADP_ADMIT);  /* below its ceiling */
+    ck_assert_uint_eq(ask(0, 10, 2010)->action, ADP_DEFER); /* counts anew */
+    ck_assert_uint_eq(ask(0, 10, 3009)->action, ADP_DEFER);
+    ck_assert_uint_eq(ask(0, 10, 3010)->action, ADP_ADMIT);
 }
 END_TEST
 

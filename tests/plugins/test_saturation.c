@@ -248,6 +248,18 @@ static const struct {
         { 4500, 8, -1, false },
         { 5400, 9, -1, false },
         { 6300, 8, -1, false } } },
+    { "a gate that opened between starts to count anew",
+      1.0,
+      5000,
+      1000,
+      { { 0, 9, -1, false },
+        { 500, 4, -1, true },
+        { 5000, 9, -1, false },
+        { 5999, 9, -1, false },
+        { 6000, 9, -1, true },
+        { 6001, 4, 0, true },
+        { 9000, 9, -1, false },
+        { 10000, 9, -1, true } } },
     { "without a probe it stays shut",
       1.0,
       5000,
@@ -304,6 +316,21 @@ START_TEST(it_remembers_over_a_reload)
 }
 END_TEST
 
+START_TEST(a_margin_is_that_of_the_threshold_that_refuses)
+{
+    stage_set(&s, "reopen_below", 0.5);
+    stage_create(&s, NULL, 0);
+    stage_priority(&s, -1);
+    stage_signal(&s, "kv_pressure", 0.0);
+    static const double margin[][2] = { { 4, -0.2 }, { 6, 0.2 },  { 5, 0.0 },
+                                        { 4, 0.3 },  { 2, -0.6 }, { 4, -0.2 } };
+    for (unsigned i = 0; i < 6; i++) {
+        stage_signal(&s, "queue_depth", margin[i][0]);
+        ck_assert_double_eq_tol(stage_ask(&s, i)->margin, margin[i][1], 1e-12);
+    }
+}
+END_TEST
+
 START_TEST(a_signal_that_vanishes_clears_the_gate)
 {
     stage_set(&s, "reopen_below", 0.1);
@@ -349,6 +376,7 @@ int main(void)
     tcase_add_loop_test(t, readings_per_engine_go_before_the_pool, 0, STAGE_N(pools));
     tcase_add_loop_test(t, it_remembers, 0, STAGE_N(memories));
     tcase_add_loop_test(t, it_remembers_over_a_reload, 0, STAGE_N(memories));
+    tcase_add_test(t, a_margin_is_that_of_the_threshold_that_refuses);
     tcase_add_test(t, a_signal_that_vanishes_clears_the_gate);
     tcase_add_test(t, a_spoilt_state_is_a_fresh_start);
     tcase_add_test(t, its_page_names_every_parameter_and_its_example_loads);

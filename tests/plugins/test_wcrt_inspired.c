@@ -229,6 +229,7 @@ START_TEST(a_bound_that_no_request_could_meet_is_refused)
     stage_set(&stage, "tbt_slo_ms", 7.25);
     stage_restart(&stage, NULL, 0); /* one may run */
     stage_set(&stage, "tbt_slo_ms", 7.2);
+    stage.loaded->policy.destroy(stage.self);
     ck_assert(!stage_try(&stage, NULL, 0));
     ck_assert_str_eq(stage.error,
                      "tbt_slo_ms is below beta_ms + gamma_ms: no request could run");

@@ -87,6 +87,7 @@ END_TEST
 START_TEST(no_spread_and_no_time_stay_as_they_are)
 {
     ck_assert(adp_jitter_ms(1000.0, 0.0, 0.7) == 1000.0);
+    ck_assert(adp_jitter_ms(0.5, 1.0, 0.7) > 0.5); /* a short time is a time */
     ck_assert(adp_jitter_ms(0.0, 0.5, 0.7) == 0.0);
     ck_assert(adp_jitter_ms(-5.0, 0.5, 0.7) == -5.0);
     ck_assert(isnan(adp_jitter_ms(NAN, 0.5, 0.7)));

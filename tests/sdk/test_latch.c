@@ -299,29 +299,6 @@ START_TEST(of_threads_that_ask_at_once_one_is_let_through)
 }
 END_TEST
 
-static const struct {
-    uint64_t now, then, span;
-    bool past;
-} times[] = {
-    { 10, 10, 0, true },
-    { 10, 11, 0, true },
-    { 10, 10, 1, false },
-    { 11, 10, 1, true },
-    { 10, 11, 1, false },
-    { 0, ADP_SKEW_NS, 1, false },
-    { 0, ADP_SKEW_NS + 1, 1, true },
-    { 0, UINT64_MAX, UINT64_MAX, true },
-    { UINT64_MAX, 0, UINT64_MAX, true },
-    { UINT64_MAX, 1, UINT64_MAX, false },
-};
-
-START_TEST(a_span_is_past_when_it_went_by_or_can_never_come)
-{
-    ck_assert(adp_time_past(times[_i].now, times[_i].then, times[_i].span) ==
-              times[_i].past);
-}
-END_TEST
-
 #define N(a) (int)(sizeof(a) / sizeof((a)[0]))
 
 int main(void)
@@ -332,7 +309,6 @@ int main(void)
     tcase_add_loop_test(t, a_closed_gate_probes, 0, N(probes));
     tcase_add_test(t, a_gauge_that_only_moves_with_work_cannot_lock_the_gate);
     tcase_add_test(t, of_threads_that_ask_at_once_one_is_let_through);
-    tcase_add_loop_test(t, a_span_is_past_when_it_went_by_or_can_never_come, 0, N(times));
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_ENV);

@@ -13,6 +13,29 @@
 /* --- time --- */
 
 static const struct {
+    uint64_t now, then, span;
+    bool past;
+} times[] = {
+    { 10, 10, 0, true },
+    { 10, 11, 0, true },
+    { 10, 10, 1, false },
+    { 11, 10, 1, true },
+    { 10, 11, 1, false },
+    { 0, ADP_SKEW_NS, 1, false },
+    { 0, ADP_SKEW_NS + 1, 1, true },
+    { 0, UINT64_MAX, UINT64_MAX, true },
+    { UINT64_MAX, 0, UINT64_MAX, true },
+    { UINT64_MAX, 1, UINT64_MAX, false },
+};
+
+START_TEST(a_span_is_past_when_it_went_by_or_can_never_come)
+{
+    ck_assert(adp_time_past(times[_i].now, times[_i].then, times[_i].span) ==
+              times[_i].past);
+}
+END_TEST
+
+static const struct {
     uint64_t at_ns, lap_ns;
 } laps[] = {
     { 0, 0 }, /* the first */
@@ -23,6 +46,11 @@ static const struct {
     { 6 + 90 * S, 90 * S },
     { 7, 0 }, /* another clock: begins anew */
     { 9, 2 },
+    { 9 + 2 * S, 2 * S },
+    { 9 + S, 0 }, /* a second behind is a thread */
+    { 9 + 2 * S + 4, 4 },
+    { 9 + S + 3, 0 }, /* more is a clock */
+    { 9 + S + 5, 2 },
 };
 
 START_TEST(no_nanosecond_is_counted_twice)
@@ -461,6 +489,7 @@ int main(void)
 {
     Suite *s = suite_create("state");
     TCase *t = tcase_create("state");
+    tcase_add_loop_test(t, a_span_is_past_when_it_went_by_or_can_never_come, 0, N(times));
     tcase_add_test(t, no_nanosecond_is_counted_twice);
     tcase_add_loop_test(t, a_rate_is_measured_over_its_window, 0, N(rates));
     tcase_add_loop_test(t, a_drain_time_is_stated_only_when_something_drains, 0,

@@ -174,10 +174,10 @@ START_TEST(a_signal_too_many_is_left_out_and_said)
     uint32_t file;
     size_t n;
     char names[ADP_PART_MAX_SIGNALS + 5][16];
-    struct adp_reading readings[ADP_PART_MAX_SIGNALS + 5];
+    struct adp_log_reading readings[ADP_PART_MAX_SIGNALS + 5];
     for (size_t i = 0; i < ADP_PART_MAX_SIGNALS + 5; i++) {
         snprintf(names[i], sizeof names[i], "s%zu", i);
-        readings[i] = (struct adp_reading) { { names[i], strlen(names[i]) }, 1 };
+        readings[i] = (struct adp_log_reading) { { names[i], strlen(names[i]) }, 1 };
     }
     struct adp_entry entry = { .kind = ADP_ENTRY_DECISION,
                                .verdict = ADP_ADMIT,

@@ -49,6 +49,45 @@ START_TEST(the_exported_names_are_read)
 }
 END_TEST
 
+START_TEST(entries_of_the_dynamic_section_are_read_in_order)
+{
+    struct tiny t;
+    struct adp_elf elf;
+    uint64_t value = 0;
+    tiny_make(&t);
+    t.dynamic[DYN_HASH] = (Elf64_Dyn) { DT_NEEDED, { 1 } };
+    ck_assert_int_eq(adp_elf_open(&elf, (const uint8_t *)&t, sizeof t, "/p.so", NULL), 0);
+    ck_assert(adp_elf_dynamic(&elf, DT_NEEDED, 0, &value));
+    ck_assert_str_eq(adp_elf_text(&elf, value), "malloc");
+    ck_assert(!adp_elf_dynamic(&elf, DT_NEEDED, 1, &value));
+    ck_assert(!adp_elf_dynamic(&elf, DT_RUNPATH, 0, &value));
+    ck_assert_ptr_null(adp_elf_text(&elf, sizeof t.names));
+    ck_assert_ptr_null(adp_elf_text(&elf, UINT64_MAX));
+    memset(t.names + 60, 'x', 4);
+    ck_assert_ptr_null(adp_elf_text(&elf, 60));
+}
+END_TEST
+
+START_TEST(a_stack_is_executable_unless_the_file_says_otherwise)
+{
+    struct tiny t;
+    struct adp_elf elf;
+    struct adp_elf_symbol s;
+    tiny_make(&t);
+    ck_assert_int_eq(adp_elf_open(&elf, (const uint8_t *)&t, sizeof t, "/p.so", NULL), 0);
+    ck_assert(adp_elf_wants_executable_stack(&elf));
+    t.segments[TINY_DYNAMIC].p_type = PT_GNU_STACK;
+    t.segments[TINY_DYNAMIC].p_flags = PF_R | PF_W;
+    ck_assert(!adp_elf_wants_executable_stack(&elf));
+    t.segments[TINY_DYNAMIC].p_flags |= PF_X;
+    ck_assert(adp_elf_wants_executable_stack(&elf));
+
+    ck_assert(adp_elf_symbol(&elf, TINY_ENTRY, &s) && !s.unique);
+    t.symbols[TINY_ENTRY].st_info = ELF64_ST_INFO(STB_GNU_UNIQUE, STT_OBJECT);
+    ck_assert(adp_elf_symbol(&elf, TINY_ENTRY, &s) && s.unique);
+}
+END_TEST
+
 START_TEST(either_hash_table_alone_suffices)
 {
     struct tiny t;
@@ -245,6 +284,8 @@ int main(void)
     Suite *s = suite_create("elf");
     TCase *t = tcase_create("elf");
     tcase_add_test(t, the_exported_names_are_read);
+    tcase_add_test(t, entries_of_the_dynamic_section_are_read_in_order);
+    tcase_add_test(t, a_stack_is_executable_unless_the_file_says_otherwise);
     tcase_add_test(t, either_hash_table_alone_suffices);
     tcase_add_loop_test(t, a_damaged_file_is_refused_by_its_damage, 0,
                         sizeof refused / sizeof refused[0]);

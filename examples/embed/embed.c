@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* embed: AdmitPerf in a program's own process, as short as it may be. Publishes one page of
+ * metrics, asks for each request id given, and says what the gateway would answer.
+ *
+ *     embed CONFIG PAGE ID... */
+#include <admitperf/runtime.h>
+
+#include <stdio.h>
+
+static int fail(const adp_error *err)
+{
+    char text[1024];
+    adp_error_print(err, text, sizeof text);
+    fprintf(stderr, "embed: %s\n", text);
+    return 1;
+}
+
+static size_t read_page(const char *path, char *to, size_t cap)
+{
+    FILE *f = fopen(path, "r");
+    size_t len = f ? fread(to, 1, cap, f) : 0;
+    if (f)
+        fclose(f);
+    return len;
+}
+
+static void ask(adp_lane *lane, const char *id)
+{
+    adp_facts facts = { .size = sizeof facts, .request_id = id };
+    adp_result done = { .size = sizeof done,
+                        .end = ADP_DONE,
+                        .present = ADP_O_TTFT,
+                        .ok = 1,
+                        .ttft_ms = 180 };
+    adp_decision d;
+    adp_lane_decide(lane, &facts, &d);
+    printf("%s: %u %s\n", id, d.status, d.admitted ? "admitted" : d.reason);
+    if (d.admitted) /* … forward it, and when its first token has come: */
+        adp_lane_outcome(lane, d.id, NULL, &done);
+}
+
+int main(int argc, char **argv)
+{
+    static char page[1 << 20];
+    adp_errors errors = { 0 };
+    adp_error err = { 0 };
+    adp_runtime *rt;
+    adp_lane *lane;
+    if (argc < 3) {
+        fprintf(stderr, "usage: embed CONFIG PAGE ID...\n");
+        return 2;
+    }
+    int opened = adp_runtime_open(&rt, argv[1], &errors);
+    for (uint32_t i = 0; i < errors.n; i++) /* mistakes, or, when it opened, notes */
+        fail(&errors.list[i]);
+    adp_errors_free(&errors);
+    if (opened < 0)
+        return 1;
+    if (adp_runtime_start(rt, &err) < 0 || adp_lane_open(&lane, rt, &err) < 0) {
+        adp_runtime_close(rt, NULL);
+        return fail(&err);
+    }
+    size_t len = read_page(argv[2], page, sizeof page);
+    if (adp_runtime_publish_text(rt, page, len, &err) != 0)
+        fail(&err); /* an error, or a note: the policy sees what is absent */
+    for (int i = 3; i < argc; i++)
+        ask(lane, argv[i]);
+    adp_lane_close(lane);
+    return adp_runtime_close(rt, &err) < 0 ? fail(&err) : 0;
+}

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: MIT */
+/* The list of checks, and running it. */
+#include "runtime/check/check.h"
+
+#include "runtime/check/child.h"
+#include "runtime/check/checks.h"
+#include "runtime/check/copies.h"
+#include "runtime/loader/file.h"
+#include "runtime/loader/loader.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+/* In the order they run in: a check stands on those before it that it names. On those in
+ * `after` only to the extent that they came to an end: a crash there is a crash here. */
+static const struct check {
+    const char *id, *title;
+    uint32_t rule;
+    const char *needs, *after; /* ids, blanks between them */
+    void (*run)(struct adp_trial *trial);
+    const char *mend;
+} checks[] = {
+    { "E1", "it is a shared object for this machine", 6, "", "",
+      adp_check_is_shared_object,
+      "build it with cc -shared -fPIC for this machine; docs/abi.md has the command" },
+    { "E2", "it declares one policy that this host can read", 3, "E1", "",
+      adp_check_declares_entry,
+      "define `const adp_policy admitperf_policy_v0` with ADP_HEAD in it, and compile it "
+      "with the header of the oldest host it is to run on (-DADP_ABI_MINOR=n)" },
+    { "E3", "it exports the entry and no other name", 7, "E1", "",
+      adp_check_exports_one_name,
+      "compile with -fvisibility=hidden and make functions static; in C++ also "
+      "-fno-gnu-unique; link archives with -Wl,--exclude-libs,ALL" },
+    { "E4", "it asks nothing of the host", 7, "E1", "", adp_check_asks_nothing_of_host,
+      "a policy is given all it may use; include <admitperf/policy.h> alone and do not "
+      "link with libadmitperf" },
+    { "E5", "it looks for libraries where only their owner writes", 7, "E1", "",
+      adp_check_has_no_search_path,
+      "link without -rpath, or with an absolute folder that not everybody can write to" },
+    { "E6", "its code and the stacks stay protected", 7, "E1", "",
+      adp_check_keeps_memory_protected,
+      "compile everything with -fPIC and link with -Wl,-z,text -Wl,-z,noexecstack" },
+    { "E7", "it takes no static TLS", 7, "E1", "", adp_check_has_no_static_tls,
+      "keep state in the instance; if a library needs thread-local variables, compile it "
+      "with -ftls-model=global-dynamic" },
+
+    { "L1", "it loads from an empty environment, at once", 8, "E1 E2", "",
+      adp_check_loads,
+      "link it with every library it calls (-Wl,-z,defs finds what is missing), and do "
+      "nothing in constructors" },
+    { "L2", "loading it changes nothing in the process", 8, "L1", "",
+      adp_check_load_changes_nothing,
+      "take constructors out; compile and link without -Ofast and -ffast-math, which "
+      "change the floating-point mode of whoever loads it" },
+    { "S1", "its tables are sound", 6, "L1", "", adp_check_tables_are_sound,
+      "the row that is named breaks what policy.h says of its field; names, texts and "
+      "tables are constants of the policy's own file" },
+    { "S2", "its signals are the dictionary's, in its units", 9, "S1", "",
+      adp_check_signals_are_known,
+      "declare the unit that `admitperf signals` lists for that name, and read the value "
+      "as such" },
+    { "S3", "an extension that it does not know is NULL", 3, "S1", "",
+      adp_check_unknown_extension,
+      "compare the id whole, and return NULL for all others" },
+
+    { "B1", "every verdict can be used", 2, "S1", "", adp_check_verdicts_are_usable,
+      "end every path of decide with adp_admit, adp_reject or adp_defer, and set only "
+      "finite numbers" },
+    { "B2", "a verdict depends on instance and view alone", 1, "S1", "B1",
+      adp_check_is_deterministic,
+      "take time from view->now_ns, chance from view->draw, settings from parameters; "
+      "initialise all memory" },
+    { "B3", "instances share nothing", 1, "B2", "B1", adp_check_instances_share_nothing,
+      "move static variables into what create allocates" },
+    { "B4", "what is absent is not read", 2, "B3", "B1", adp_check_absent_is_not_read,
+      "ask adp_has (or use adp_ge and its kin) before view->signal, `present` before a "
+      "fact or a measured number, and a string for NULL before its key" },
+    { "B5", "it stays within the structs it is given", 3, "B3", "B1",
+      adp_check_stays_within_structs,
+      "read and write no further than min_host_minor promises; ADP_HAS tells whether a "
+      "newer field is there; view, request and outcome are the host's, only the verdict "
+      "is yours" },
+    { "B6", "time may stand still, leap and run backwards", 1, "B1", "",
+      adp_check_time_leaps,
+      "compare before subtracting times, and never divide by a difference that may be "
+      "0" },
+    { "B7", "parameters may be at their bounds", 9, "B1", "",
+      adp_check_parameters_at_bounds,
+      "narrow lo and hi in the table to what works, or let create refuse the combination "
+      "and say why in setup->error" },
+    { "B8", "tickets come back by any end, late and all at once", 10, "B1", "",
+      adp_check_takes_tickets_back,
+      "take a ticket back in outcome whatever its kind; learn from DONE, FAILED and "
+      "CANCELLED, release on NOT_RUN and LOST; bound what waits" },
+    { "B9", "an instance that is over leaves nothing", 4, "S1", "B1",
+      adp_check_leaves_nothing, "free in destroy what create and decide took" },
+    { "B10", "a create that fails says why and leaves nothing", 4, "S1", "B1",
+      adp_check_survives_failing_create,
+      "check every allocation; on failure free what was taken, write a sentence into "
+      "setup->error and return NULL; in C++ and Rust catch what unwinds" },
+    { "B11", "saved state is the whole state, and no other is believed", 11, "B3", "B1",
+      adp_check_saves_and_restores,
+      "save every field that decide reads, with its length and a checksum over it "
+      "(adp_saved_seal); start afresh when they do not match; write nothing when `cap` "
+      "is too small" },
+    { "B12", "gates and margin agree with the verdicts", 9, "S1", "B1",
+      adp_check_gates_agree,
+      "declare the comparison that decide makes, with the same operator and parameter; "
+      "where refusing is no matter of thresholds declare no gates and set margin" },
+
+    { "L3", "a second copy of the file has its own state", 1, "B2", "B1",
+      adp_check_copy_is_apart,
+      "keep nothing that is shared by name, number or thread: what create returns is the "
+      "only state" },
+    { "C1", "threads get the answers they would get alone", 5, "B1 B3", "",
+      adp_check_is_concurrent,
+      "declare ADP_SERIAL, or make every access to what instances share atomic" },
+    { "C2", "it goes on after a fork", 8, "B2", "B1", adp_check_survives_fork,
+      "do not tie the instance to its process: no atfork handlers, no pid, no thread, no "
+      "shared memory" },
+
+    { "R1", "decide and outcome allocate nothing", 5, "S1", "B1 B8",
+      adp_check_allocates_nothing,
+      "allocate in create, with a bound; reuse the oldest row when a table is full" },
+    { "R2", "decide and outcome make no system call", 5, "R1", "",
+      adp_check_makes_no_system_call,
+      "no printing, locks that wait, files or sleeping in the request path" },
+    { "R3", "decide keeps to its budget", 5, "S1", "B1", adp_check_keeps_to_budget,
+      "do less for each request: precompute in create and outcome, bound every loop" },
+    { "R4", "generations follow one another under traffic", 8, "S2 L3", "B1",
+      adp_check_reloads_under_traffic,
+      "let create and destroy of one instance touch nothing that another one uses, of "
+      "this copy of the file or of another" },
+};
+enum { N_CHECKS = sizeof checks / sizeof checks[0] };
+
+_Static_assert(N_CHECKS <= ADP_CHECKS_MAX, "the report has room for every check");
+
+bool adp_check_listed(struct adp_check_result *ret, uint32_t i)
+{
+    if (i >= N_CHECKS)
+        return false;
+    *ret = (struct adp_check_result) { .id = checks[i].id,
+                                       .title = checks[i].title,
+                                       .mend = checks[i].mend,
+                                       .rule = checks[i].rule };
+    return true;
+}
+
+/* --- what stands on what --- */
+
+struct run {
+    struct adp_trial trial;
+    struct adp_check_options options;
+    struct adp_check_report *report;
+    bool wanted[N_CHECKS]; /* to be run */
+    bool shown[N_CHECKS];  /* to be reported even if it passes */
+    bool failed[N_CHECKS], died[N_CHECKS];
+    bool blocked[N_CHECKS];
+};
+
+static int find(const char *id, size_t len)
+{
+    for (int i = 0; i < N_CHECKS; i++)
+        if (strlen(checks[i].id) == len && memcmp(checks[i].id, id, len) == 0)
+            return i;
+    return -1;
+}
+
+/* The next id of a list, as an index; -1 at its end. */
+static int next_of(const char **list)
+{
+    *list += strspn(*list, " ");
+    size_t len = strcspn(*list, " ");
+    int i = len ? find(*list, len) : -1;
+    *list += len;
+    return i;
+}
+
+static void want(struct run *run, int i)
+{
+    int other;
+    if (run->wanted[i])
+        return;
+    run->wanted[i] = true;
+    for (const char *list = checks[i].needs; (other = next_of(&list)) >= 0;)
+        want(run, other);
+    for (const char *list = checks[i].after; (other = next_of(&list)) >= 0;)
+        want(run, other);
+}
+
+/* The check that keeps this one from being asked, or -1. */
+static int blocker(const struct run *run, int i)
+{
+    int other;
+    for (const char *list = checks[i].needs; (other = next_of(&list)) >= 0;)
+        if (run->failed[other] || run->blocked[other])
+            return other;
+    for (const char *list = checks[i].after; (other = next_of(&list)) >= 0;)
+        if (run->died[other] || run->blocked[other])
+            return other;
+    return -1;
+}
+
+static int choose(struct run *run, const char *only, struct adp_error *err)
+{
+    const char *ids[N_CHECKS + 1] = { NULL };
+    for (int i = 0; i < N_CHECKS; i++)
+        ids[i] = checks[i].id;
+    if (!only) {
+        memset(run->wanted, 1, sizeof run->wanted);
+        memset(run->shown, 1, sizeof run->shown);
+        return 0;
+    }
+    int i = find(only, strlen(only));
+    if (i < 0) {
+        const char *near = adp_error_nearest(only, ids);
+        return adp_error_set(err, ADP_EINVAL,
+                             "no check is called \"%s\"%s%s%s, they are "
+                             "%s to %s",
+                             only, near ? "; nearest is \"" : "", near ? near : "",
+                             near ? "\"" : "", checks[0].id, checks[N_CHECKS - 1].id);
+    }
+    want(run, i);
+    run->shown[i] = true;
+    return 0;
+}
+
+/* --- one check --- */
+
+struct work {
+    const struct check *check;
+    struct adp_trial *trial;
+};
+
+static void work(void *ctx)
+{
+    const struct work *w = ctx;
+    w->check->run(w->trial);
+}
+
+/* What the process said last may be the policy's own reason: an abort's, an exception's. */
+static void say_death(struct adp_check_result *result, const struct run *run,
+                      const struct adp_child *child)
+{
+    char words[160], where[240];
+    adp_child_words(child, run->options.limit_ms, words, sizeof words);
+    adp_trial_where(run->trial.slate, where, sizeof where);
+    snprintf(result->seen, sizeof result->seen, "%s%s%s%s%s", words, *where ? " " : "",
+             where, child->said[0] ? "; it said: " : "", child->said);
+}
+
+static void take_result(struct adp_check_result *result, const struct run *run,
+                        const struct adp_child *child, bool *ret_died)
+{
+    struct adp_slate *slate = run->trial.slate;
+    *ret_died = false;
+    if (slate->status && child->end == ADP_CHILD_RETURNED) {
+        result->status =
+            slate->status == ADP_CHECK_SKIP + 1 ? ADP_CHECK_SKIP : ADP_CHECK_FAIL;
+    } else if (child->finished) {
+        result->status = ADP_CHECK_PASS;
+    } else {
+        result->status = child->end == ADP_CHILD_NONE ? ADP_CHECK_SKIP : ADP_CHECK_FAIL;
+        *ret_died = result->status == ADP_CHECK_FAIL;
+        say_death(result, run, child);
+        return;
+    }
+    slate->seen[sizeof slate->seen - 1] = '\0';
+    memcpy(result->seen, slate->seen, sizeof result->seen);
+}
+
+static double now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static void ask(struct run *run, int i, struct adp_check_result *result)
+{
+    struct adp_slate *slate = run->trial.slate;
+    struct work w = { &checks[i], &run->trial };
+    struct adp_child child;
+    double from = now_ms();
+    char policy[sizeof slate->policy];
+    memcpy(policy, slate->policy, sizeof policy);
+    memset(slate, 0, sizeof *slate);
+    memcpy(slate->policy, policy, sizeof policy);
+    adp_child_run(&child, run->options.limit_ms, work, &w);
+    result->ms = now_ms() - from;
+    take_result(result, run, &child, &run->died[i]);
+    run->failed[i] = result->status == ADP_CHECK_FAIL;
+}
+
+static void run_one(struct run *run, int i)
+{
+    struct adp_check_report *report = run->report;
+    struct adp_check_result result;
+    adp_check_listed(&result, (uint32_t)i);
+    int by = blocker(run, i);
+    if (by >= 0) {
+        run->blocked[i] = true;
+        result.status = ADP_CHECK_SKIP;
+        snprintf(result.seen, sizeof result.seen, "not asked: %s %s", checks[by].id,
+                 run->blocked[by] ? "was not" : "failed");
+    } else {
+        ask(run, i, &result);
+    }
+    if (!run->shown[i] && result.status != ADP_CHECK_FAIL)
+        return;
+    if (result.status != ADP_CHECK_FAIL)
+        result.mend = NULL;
+    report->passed += result.status == ADP_CHECK_PASS;
+    report->failed += result.status == ADP_CHECK_FAIL;
+    report->skipped += result.status == ADP_CHECK_SKIP;
+    report->results[report->n++] = result;
+}
+
+/* --- all of them --- */
+
+/* Eight digits of the file's hash: the same file gets the same requests. */
+static uint32_t seed_of(const char *sha256)
+{
+    uint32_t seed = 0;
+    for (int i = 0; i < 8; i++) {
+        char c = sha256[i];
+        seed = seed << 4 | (uint32_t)(c <= '9' ? c - '0' : c - 'a' + 10);
+    }
+    return seed ? seed : 1;
+}
+
+static void run_all(struct run *run)
+{
+    for (int i = 0; i < N_CHECKS; i++)
+        if (run->wanted[i])
+            run_one(run, i);
+    memcpy(run->report->policy, run->trial.slate->policy, sizeof run->report->policy);
+    run->report->policy[sizeof run->report->policy - 1] = '\0';
+}
+
+int adp_check_run(struct adp_check_report *ret, const char *path,
+                  const struct adp_check_options *options, struct adp_error *err)
+{
+    struct run *run = calloc(1, sizeof *run);
+    struct adp_slate *slate = MAP_FAILED;
+    struct adp_file file = { 0 };
+    char scratch[512] = "";
+    int r;
+    if (!run)
+        return adp_error_set(err, ADP_ENOMEM, "out of memory");
+    if (options)
+        run->options = *options;
+    if (!run->options.limit_ms)
+        run->options.limit_ms = ADP_CHECK_LIMIT;
+    if (!run->options.percent)
+        run->options.percent = 100;
+    if ((r = choose(run, run->options.only, err)) < 0 ||
+        (r = adp_file_read(&file, path, ADP_LOADER_MAX_BYTES, err)) < 0)
+        goto out;
+    slate = mmap(NULL, sizeof *slate, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+                 -1, 0);
+    if (slate == MAP_FAILED) {
+        r = adp_error_set(err, ADP_ENOMEM, "out of memory");
+        goto out;
+    }
+    if (!adp_copies_folder(scratch, sizeof scratch)) {
+        r = adp_error_set(err, ADP_EIO, "no folder can be made in $TMPDIR: %s",
+                          strerror(errno));
+        scratch[0] = '\0';
+        goto out;
+    }
+    memset(ret, 0, sizeof *ret);
+    snprintf(ret->path, sizeof ret->path, "%s", path);
+    memcpy(ret->sha256, file.sha256, sizeof ret->sha256);
+    ret->seed = run->options.seed ? run->options.seed : seed_of(file.sha256);
+    run->report = ret;
+    run->trial = (struct adp_trial) { .path = path,
+                                      .sha256 = file.sha256,
+                                      .bytes = file.bytes,
+                                      .len = file.len,
+                                      .options = &run->options,
+                                      .seed = ret->seed,
+                                      .scratch = scratch,
+                                      .slate = slate };
+    run_all(run);
+out:
+    if (scratch[0])
+        adp_copies_remove(scratch);
+    if (slate != MAP_FAILED)
+        munmap(slate, sizeof *slate);
+    adp_file_finish(&file);
+    free(run);
+    return r;
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/* Whether what a policy declares about its refusals agrees with what it does: reports
+ * judge from gates and margin whether it could have fired.
+ *
+ * What can be judged depends on the policy. Gates speak of signals alone: a policy that
+ * looks at the request too, or throws dice, may admit where they hold, and one with
+ * memory may refuse where they do not. What is left out is noted. */
+#include "runtime/check/checks.h"
+
+#include "runtime/check/traffic.h"
+
+#include "core/reason.h"
+
+#include <string.h>
+
+struct judge {
+    const struct adp_subject *subject;
+    struct adp_card card;
+    bool has_state;   /* judged: the first request of an instance */
+    bool by_request;  /* its card says that it assumes something of the request */
+    uint64_t one_way; /* admitted where gates hold, and not judged */
+    uint64_t refused, judged;
+};
+
+/* How the gates of a view stand. */
+struct stand {
+    bool held; /* some rule's gates all hold, by thresholds that are known */
+    bool may;  /* likewise, were the thresholds known */
+};
+
+static bool gate_holds(const struct adp_gate *g, const struct adp_view *v)
+{
+    double threshold = v->param[g->param], value = v->signal[g->signal];
+    switch (g->op) {
+    case ADP_GE:
+        return value >= threshold;
+    case ADP_GT:
+        return value > threshold;
+    case ADP_LE:
+        return value <= threshold;
+    default:
+        return value < threshold;
+    }
+}
+
+static struct stand stand_of(const struct judge *j, const struct adp_view *v)
+{
+    uint64_t broken = 0, open = 0, rules = 0; /* by rule */
+    for (uint32_t i = 0; i < j->subject->policy->n_gates; i++) {
+        struct adp_gate g = adp_loaded_gate(j->subject->loaded, i);
+        uint64_t rule = UINT64_C(1) << g.rule;
+        rules |= rule;
+        if (!(v->present >> g.signal & 1))
+            broken |= rule;
+        else if (g.param == ADP_NONE)
+            open |= rule;
+        else if (!gate_holds(&g, v))
+            broken |= rule;
+    }
+    return (struct stand) {
+        .held = rules & ~broken & ~open,
+        .may = rules & ~broken,
+    };
+}
+
+/* "kv_pressure 0.9, queue_depth absent" */
+static const char *signals_of(const struct judge *j, const struct adp_view *v, char *to,
+                              size_t cap)
+{
+    size_t at = 0;
+    to[0] = '\0';
+    for (uint32_t i = 0; i < j->subject->policy->n_signals && at < cap; i++) {
+        const char *name = adp_subject_slot(j->subject, i);
+        bool is = v->present >> i & 1;
+        int n = is ? snprintf(to + at, cap - at, "%s%s %.17g", i ? ", " : "", name,
+                              v->signal[i])
+                   : snprintf(to + at, cap - at, "%s%s absent", i ? ", " : "", name);
+        at += n > 0 ? (size_t)n : 0;
+    }
+    return to;
+}
+
+static _Noreturn void disagree(const struct judge *j, const struct adp_view *v,
+                               const struct adp_verdict *w, const char *what)
+{
+    char signals[240], words[160];
+    struct adp_said said = adp_verdict_said(w);
+    adp_trial_fail(j->subject->trial, "it %s, %s (%s)",
+                   adp_verdict_words(&said, words, sizeof words), what,
+                   signals_of(j, v, signals, sizeof signals));
+}
+
+/* A request that can never be served, and one that is refused for want of readings, are
+ * refused for no load: gates do not speak of them. */
+static bool beside_load(const struct adp_verdict *w)
+{
+    return w->reason == ADP_R_REQUEST_TOO_LARGE || w->reason == ADP_R_SIGNAL_STALE;
+}
+
+static void judge_gates(struct judge *j, const struct adp_view *v,
+                        const struct adp_verdict *w)
+{
+    struct stand s = stand_of(j, v);
+    bool refused = w->action != ADP_ADMIT;
+    if (refused && !s.may && !beside_load(w))
+        disagree(j, v, w, "but the gates it declares hold for no rule");
+    if (refused || !s.held)
+        return;
+    if (j->has_state || j->by_request || w->set & ADP_SET_P)
+        j->one_way++;
+    else
+        disagree(j, v, w, "but all gates of a rule hold");
+}
+
+static void judge_margin(struct judge *j, const struct adp_view *v,
+                         const struct adp_verdict *w)
+{
+    bool refused = w->action != ADP_ADMIT;
+    if (w->set & ADP_SET_MARGIN) {
+        if (refused && w->margin < 0.0)
+            disagree(j, v, w, "a refusal whose margin is below 0");
+        if (!refused && w->margin >= 0.0)
+            disagree(j, v, w, "an admission whose margin is not below 0");
+    } else if (refused && j->card.margin_unit && !beside_load(w)) {
+        disagree(j, v, w, "a refusal without the margin that its card speaks of");
+    }
+}
+
+/* Who has a memory may let one through that the dice would refuse, as a probe. */
+static void judge_chance(struct judge *j, const struct adp_view *v,
+                         const struct adp_verdict *w)
+{
+    bool refused = w->action != ADP_ADMIT, below = v->draw < w->p;
+    char what[120];
+    if (!(w->set & ADP_SET_P) || refused == below || (!refused && j->has_state))
+        return;
+    snprintf(what, sizeof what, "but its draw is %.17g: refused is whose draw is below p",
+             v->draw);
+    disagree(j, v, w, what);
+}
+
+static void judge(struct judge *j, const struct adp_view *v, const struct adp_verdict *w)
+{
+    if (!adp_verdict_usable(w))
+        return; /* that is another check's */
+    j->judged++;
+    j->refused += w->action != ADP_ADMIT;
+    if (w->action != ADP_ADMIT && j->card.flags & ADP_BASELINE)
+        disagree(j, v, w, "but its card says that it is a baseline");
+    judge_chance(j, v, w);
+    if (j->subject->policy->n_gates)
+        judge_gates(j, v, w);
+    else
+        judge_margin(j, v, w);
+}
+
+/* One instance: all of its requests are judged by margin; by gates, if it has a memory,
+ * only the first. */
+static void play(struct judge *j, uint64_t *seed, enum adp_values values, uint32_t n)
+{
+    struct adp_play p;
+    struct adp_answer answer;
+    double param[ADP_MAX_PARAMS];
+    adp_subject_params(j->subject, values, seed, param);
+    struct adp_plan plan = { .seed = adp_subject_next(seed), .no_replicas = true };
+    struct adp_start start = { .param = param };
+    struct adp_instance probe;
+    adp_subject_create(&probe, j->subject, &start);
+    bool refuses = !probe.made;
+    adp_subject_destroy(j->subject, &probe);
+    if (refuses)
+        return; /* its good right, for random parameters */
+    adp_play_open(&p, j->subject, &plan, &start);
+    if (j->has_state && j->subject->policy->n_gates)
+        n = 1;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct adp_view *view = adp_traffic_next(&p.traffic);
+        adp_subject_decide(j->subject, &p.instance, view, &answer);
+        judge(j, view, &answer.verdict);
+        adp_traffic_answered(&p.traffic, &p.instance, &answer.verdict);
+    }
+    adp_play_close(&p);
+}
+
+static void note_limits(const struct judge *j)
+{
+    const struct adp_policy *p = j->subject->policy;
+    const char *why = j->has_state ? "it has a memory: judged on first requests alone"
+                      : j->by_request
+                          ? "it looks at the request too: admitting where gates hold is "
+                            "not judged"
+                          : "it throws dice: admitting where gates hold is not judged";
+    if (p->n_gates && (j->has_state || j->one_way))
+        adp_trial_note(j->subject->trial, "%s", why);
+    else if (!p->n_gates && !j->card.margin_unit && !(j->card.flags & ADP_BASELINE))
+        adp_trial_note(j->subject->trial, "it declares neither gates nor a margin: a "
+                                          "report cannot say how close it came");
+}
+
+void adp_check_gates_agree(struct adp_trial *trial)
+{
+    enum { ROUNDS = 60, REQUESTS = 1500, LIVES = 4000 };
+    struct adp_subject subject;
+    uint64_t seed = trial->seed;
+    adp_subject_load(&subject, trial, trial->path);
+    struct judge j = { .subject = &subject, .card = adp_loaded_card(subject.loaded) };
+    j.has_state = subject.policy->create != NULL;
+    j.by_request =
+        j.card.metadata_assumed && strcmp(j.card.metadata_assumed, "none") != 0;
+    bool many = j.has_state && subject.policy->n_gates;
+    uint32_t rounds = adp_trial_share(trial, many ? LIVES : ROUNDS);
+    for (uint32_t i = 0; i < rounds; i++)
+        play(&j, &seed, i % 4 ? ADP_VALUES_RANDOM : ADP_VALUES_TYPICAL, REQUESTS);
+    note_limits(&j);
+}

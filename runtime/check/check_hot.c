@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/* What decide and outcome cost the thread that calls them. */
+#include "runtime/check/checks.h"
+
+#include "runtime/check/hooks.h"
+#include "runtime/check/traffic.h"
+#include "runtime/check/trap.h"
+
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* --- R1 --- */
+
+void adp_check_allocates_nothing(struct adp_trial *trial)
+{
+    enum { REQUESTS = 50000, NOISE = 1 << 14 };
+    struct adp_subject subject;
+    struct adp_play play;
+    double param[ADP_MAX_PARAMS];
+    uint64_t seed = trial->seed;
+    uint32_t n = adp_trial_share(trial, REQUESTS);
+    adp_hooks_prepare(trial);
+    adp_subject_load(&subject, trial, trial->path);
+    adp_hooks_watch_memory();
+    adp_subject_params(&subject, ADP_VALUES_TYPICAL, &seed, param);
+    struct adp_plan plan = { .seed = seed, .every_end = true };
+    struct adp_start start = { .param = param };
+    adp_play_open(&play, &subject, &plan, &start);
+    struct adp_memory before = adp_hooks_memory();
+    size_t heap = mallinfo2().uordblks;
+    for (uint32_t i = 0; i < n; i++) {
+        adp_play_step(&play);
+        if (adp_hooks_memory().calls != before.calls)
+            adp_trial_fail(trial, "it allocates memory on request %u", i + 1);
+    }
+    adp_traffic_settle(&play.traffic, &play.instance, 0);
+    if (adp_hooks_memory().calls != before.calls)
+        adp_trial_fail(trial, "it allocates memory in outcome");
+    size_t after = mallinfo2().uordblks;
+    if (after > heap + NOISE)
+        adp_trial_fail(trial, "%u requests let the heap grow by %zu bytes", n,
+                       after - heap);
+    adp_play_close(&play);
+}
+
+/* --- R2 --- */
+
+void adp_check_makes_no_system_call(struct adp_trial *trial)
+{
+    enum { REQUESTS = 20000 };
+    struct adp_subject subject;
+    struct adp_play play;
+    double param[ADP_MAX_PARAMS];
+    uint64_t seed = trial->seed;
+    uint32_t n = adp_trial_share(trial, REQUESTS);
+    adp_subject_load(&subject, trial, trial->path);
+    adp_subject_params(&subject, ADP_VALUES_TYPICAL, &seed, param);
+    struct adp_plan plan = { .seed = seed, .every_end = true };
+    struct adp_start start = { .param = param };
+    adp_play_open(&play, &subject, &plan, &start);
+    if (!adp_trap_set(trial, ADP_TRAP_ALL))
+        adp_trial_skip(trial, "this system allows no filter of system calls");
+    for (uint32_t i = 0; i < n; i++)
+        adp_play_step(&play);
+    adp_traffic_settle(&play.traffic, &play.instance, 0);
+    /* destroy may ask the system for what it wants; the filter stays, so it is not called */
+}
+
+/* --- R3 --- */
+
+enum { BATCHES = 5, BATCH = 4000 };
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    uint64_t x, y;
+    memcpy(&x, a, sizeof x);
+    memcpy(&y, b, sizeof y);
+    return (x > y) - (x < y);
+}
+
+/* Nearest rank. */
+static uint64_t percentile(const uint64_t *sorted, uint32_t n, uint32_t p)
+{
+    return sorted[(n * p + 99) / 100 - 1];
+}
+
+/* One batch: ns of each decide, what reading the clock costs taken off, in order. */
+static void measure(struct adp_play *play, uint64_t *ns, uint64_t clock_ns)
+{
+    struct adp_answer answer;
+    for (uint32_t i = 0; i < BATCH; i++) {
+        const struct adp_view *view = adp_traffic_next(&play->traffic);
+        memset(&answer, 0, sizeof answer);
+        answer.verdict.size = sizeof answer.verdict;
+        answer.verdict.binding = ADP_NONE;
+        uint64_t from = now_ns();
+        play->subject->policy->decide(play->instance.self, view, &answer.verdict);
+        uint64_t took = now_ns() - from;
+        ns[i] = took > clock_ns ? took - clock_ns : 0;
+        adp_traffic_answered(&play->traffic, &play->instance, &answer.verdict);
+    }
+    qsort(ns, BATCH, sizeof *ns, by_size);
+}
+
+static uint64_t clock_cost(uint64_t *ns)
+{
+    for (uint32_t i = 0; i < BATCH; i++) {
+        uint64_t from = now_ns();
+        ns[i] = now_ns() - from;
+    }
+    qsort(ns, BATCH, sizeof *ns, by_size);
+    return percentile(ns, BATCH, 50);
+}
+
+/* The best of some batches: what else runs on the machine can only make it slower. */
+void adp_check_keeps_to_budget(struct adp_trial *trial)
+{
+    struct adp_subject subject;
+    struct adp_play play;
+    double param[ADP_MAX_PARAMS];
+    uint64_t seed = trial->seed, p50 = UINT64_MAX, p99 = UINT64_MAX;
+    uint64_t budget = trial->options->budget_ns;
+    uint64_t *ns = adp_trial_shared(trial, BATCH * sizeof *ns);
+    adp_subject_load(&subject, trial, trial->path);
+    adp_subject_params(&subject, ADP_VALUES_TYPICAL, &seed, param);
+    struct adp_plan plan = { .seed = seed };
+    struct adp_start start = { .param = param };
+    uint64_t clock_ns = clock_cost(ns);
+    adp_play_open(&play, &subject, &plan, &start);
+    for (uint32_t i = 0; i < BATCHES; i++) {
+        adp_trial_at(trial, ADP_CALL_DECIDE);
+        measure(&play, ns, clock_ns);
+        uint64_t half = percentile(ns, BATCH, 50), most = percentile(ns, BATCH, 99);
+        p50 = half < p50 ? half : p50;
+        p99 = most < p99 ? most : p99;
+    }
+    adp_play_close(&play);
+    if (budget && p99 > budget)
+        adp_trial_fail(trial,
+                       "decide takes %llu ns at the 99th percentile (median %llu), "
+                       "the budget is %llu",
+                       (unsigned long long)p99, (unsigned long long)p50,
+                       (unsigned long long)budget);
+    adp_trial_note(trial, "p50 %llu ns, p99 %llu ns%s", (unsigned long long)p50,
+                   (unsigned long long)p99, budget ? "" : "; no budget was given");
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/* Whether saved state is the whole state, and whether bytes that no save has written are
+ * believed. */
+#include "runtime/check/checks.h"
+
+#include "runtime/check/traffic.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { REQUESTS = 1500, AFTERWARDS = 400 };
+
+/* Memory that ends at a page which nobody may touch. */
+struct room {
+    unsigned char *end;
+};
+
+static struct room make_room(struct adp_trial *trial, size_t most)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = (most + page - 1) & ~(page - 1);
+    unsigned char *at = adp_trial_shared(trial, bytes + page);
+    if (mprotect(at + bytes, page, PROT_NONE) != 0)
+        adp_trial_skip(trial, "no memory with guard pages is to be had");
+    return (struct room) { at + bytes };
+}
+
+/* What save writes of `cap` bytes; *ret_at is where they are. */
+static uint64_t save(const struct adp_subject *subject, const void *self,
+                     struct room room, uint64_t cap, unsigned char **ret_at)
+{
+    unsigned char *to = room.end - cap;
+    adp_trial_at(subject->trial, ADP_CALL_SAVE);
+    uint64_t len = subject->policy->save(self, to, cap);
+    adp_trial_at(subject->trial, ADP_CALL_NONE);
+    if (len > cap)
+        adp_trial_fail(subject->trial, "save says it wrote %llu bytes of %llu",
+                       (unsigned long long)len, (unsigned long long)cap);
+    *ret_at = to;
+    return len;
+}
+
+static void must_be_same(struct adp_trial *trial, uint32_t i, struct adp_said a,
+                         struct adp_said b, const char *how)
+{
+    char first[200], second[200];
+    if (!adp_verdict_same(&a, &b))
+        adp_trial_fail(trial, "on request %u afterwards it %s, %s %s", i + 1,
+                       adp_verdict_words(&a, first, sizeof first), how,
+                       adp_verdict_words(&b, second, sizeof second));
+}
+
+/* Saves what `play` has become, with enough room and with a byte too little. *ret: owned
+ * by the caller. */
+static uint64_t save_whole(struct adp_play *play, struct room room, unsigned char **ret)
+{
+    const struct adp_subject *subject = play->subject;
+    unsigned char *at, *copy;
+    uint64_t len =
+        save(subject, play->instance.self, room, subject->policy->max_saved, &at);
+    copy = malloc(len + 1);
+    if (!copy)
+        adp_trial_skip(subject->trial, "out of memory");
+    memcpy(copy, at, len);
+    if (len) {
+        adp_trial_doing(subject->trial, "with room for %llu bytes, one less than before",
+                        (unsigned long long)len - 1);
+        uint64_t less = save(subject, play->instance.self, room, len - 1, &at);
+        adp_trial_plain(subject->trial);
+        if (less)
+            adp_trial_fail(subject->trial,
+                           "with room for %llu of %llu bytes save wrote %llu, expected "
+                           "none",
+                           (unsigned long long)len - 1, (unsigned long long)len,
+                           (unsigned long long)less);
+    }
+    *ret = copy;
+    return len;
+}
+
+/* An instance in the middle of its life, no ticket out. */
+static void grow_up(struct adp_play *play, const struct adp_subject *subject,
+                    const double *param, uint64_t seed)
+{
+    struct adp_plan plan = { .seed = seed };
+    struct adp_start start = { .param = param };
+    adp_play_open(play, subject, &plan, &start);
+    for (uint32_t i = 0; i < REQUESTS; i++)
+        adp_play_step(play);
+    adp_traffic_settle(&play->traffic, &play->instance, ADP_DONE);
+}
+
+/* Three of the same past: one left alone, one that was saved and one made of what was
+ * saved go on alike. */
+static uint64_t check_whole(const struct adp_subject *subject, const double *param,
+                            uint64_t seed, struct room room, unsigned char **ret)
+{
+    struct adp_play alone, saved, restored;
+    grow_up(&alone, subject, param, seed);
+    grow_up(&saved, subject, param, seed);
+    uint64_t len = save_whole(&saved, room, ret);
+    struct adp_start from = { .param = param, .saved = *ret, .saved_len = len };
+    restored = saved; /* the same traffic, */
+    adp_subject_must_create(&restored.instance, subject, &from);
+    for (uint32_t i = 0; i < AFTERWARDS; i++) {
+        struct adp_said here = adp_play_step(&alone);
+        must_be_same(subject->trial, i, here, adp_play_step(&saved),
+                     "but one that was saved");
+        must_be_same(subject->trial, i, here, adp_play_step(&restored),
+                     "but one that was restored");
+    }
+    adp_play_close(&alone);
+    adp_play_close(&saved);
+    adp_play_close(&restored);
+    return len;
+}
+
+/* The machine's clock has begun again: nothing may wait for the time that was saved. */
+static void check_other_clock(const struct adp_subject *subject, const double *param,
+                              const unsigned char *saved, uint64_t len)
+{
+    struct adp_plan plan = { .seed = subject->trial->seed, .start_ns = 1000000 };
+    struct adp_start start = { .param = param, .saved = saved, .saved_len = len };
+    struct adp_answer answer;
+    struct adp_play play;
+    char fault[200];
+    adp_trial_doing(subject->trial, "restored under a clock that has begun again");
+    adp_play_open(&play, subject, &plan, &start);
+    for (uint32_t i = 0; i < AFTERWARDS; i++) {
+        const struct adp_view *view = adp_traffic_next(&play.traffic);
+        adp_subject_decide(subject, &play.instance, view, &answer);
+        if (adp_verdict_fault(subject->policy, &answer.verdict, fault, sizeof fault))
+            adp_trial_fail(subject->trial, "%s (request %u, %s)", fault, i + 1,
+                           subject->trial->slate->doing);
+        adp_traffic_answered(&play.traffic, &play.instance, &answer.verdict);
+    }
+    adp_play_close(&play);
+    adp_trial_plain(subject->trial);
+}
+
+/* --- bytes that no save has written --- */
+
+static void must_start_afresh(const struct adp_subject *subject, const double *param,
+                              const void *bytes, uint64_t len, const char *what)
+{
+    struct adp_trial *trial = subject->trial;
+    struct adp_plan plan = { .seed = trial->seed };
+    struct adp_start nothing = { .param = param };
+    struct adp_start start = { .param = param, .saved = bytes, .saved_len = len };
+    struct adp_play fresh, fooled;
+    char how[120];
+    adp_trial_doing(trial, "with %s for its state", what);
+    adp_play_open(&fresh, subject, &plan, &nothing);
+    fooled = fresh;
+    adp_subject_create(&fooled.instance, subject, &start);
+    if (!fooled.instance.made && !fooled.instance.error[0])
+        adp_trial_fail(trial, "create refuses %s without saying why", what);
+    snprintf(how, sizeof how, "but one that was given %s for its state", what);
+    for (uint32_t i = 0; fooled.instance.made && i < AFTERWARDS; i++) {
+        struct adp_said here = adp_play_step(&fresh);
+        must_be_same(trial, i, here, adp_play_step(&fooled), how);
+    }
+    if (fooled.instance.made)
+        adp_play_close(&fooled);
+    adp_play_close(&fresh);
+    adp_trial_plain(trial);
+}
+
+static void check_foreign(const struct adp_subject *subject, const double *param,
+                          const unsigned char *saved, uint64_t len)
+{
+    enum { BLOBS = 6, LONGEST = 1 << 16 };
+    uint64_t seed = subject->trial->seed;
+    const uint64_t cuts[] = { 1, 8, len / 4, len / 2, len < 8 ? 0 : len - 8, len - 1 };
+    unsigned char *blob = malloc(len < LONGEST ? LONGEST : len);
+    char what[80];
+    if (!blob)
+        adp_trial_skip(subject->trial, "out of memory");
+    must_start_afresh(subject, param, blob, 0, "no bytes at all");
+    for (size_t i = 0; len && i < sizeof cuts / sizeof cuts[0]; i++) {
+        if (cuts[i] >= len)
+            continue;
+        snprintf(what, sizeof what, "the first %llu of %llu saved bytes",
+                 (unsigned long long)cuts[i], (unsigned long long)len);
+        memcpy(blob, saved, cuts[i]);
+        must_start_afresh(subject, param, blob, cuts[i], what);
+    }
+    for (uint32_t i = 0; i < BLOBS; i++) {
+        uint64_t size =
+            i < BLOBS / 2 && len ? len : 1 + adp_subject_next(&seed) % LONGEST;
+        for (uint64_t k = 0; k < size; k++)
+            blob[k] = (unsigned char)adp_subject_next(&seed);
+        snprintf(what, sizeof what, "%llu bytes at random", (unsigned long long)size);
+        must_start_afresh(subject, param, blob, size, what);
+    }
+    memset(blob, 0, LONGEST);
+    if (len)
+        must_start_afresh(subject, param, blob, len < LONGEST ? len : LONGEST, "zeroes");
+    free(blob);
+}
+
+void adp_check_saves_and_restores(struct adp_trial *trial)
+{
+    enum { ROUNDS = 4 };
+    struct adp_subject subject;
+    double param[ADP_MAX_PARAMS];
+    uint64_t seed = trial->seed;
+    adp_subject_load(&subject, trial, trial->path);
+    if (!subject.policy->save)
+        adp_trial_skip(trial, "it saves nothing");
+    struct room room = make_room(trial, subject.policy->max_saved);
+    for (uint32_t round = 0; round < adp_trial_share(trial, ROUNDS); round++) {
+        unsigned char *saved;
+        adp_subject_params(&subject, ADP_VALUES_TYPICAL, &seed, param);
+        uint64_t len =
+            check_whole(&subject, param, adp_subject_next(&seed), room, &saved);
+        check_other_clock(&subject, param, saved, len);
+        if (!round) {
+            check_foreign(&subject, param, saved, len);
+            adp_trial_note(trial, "%llu bytes of at most %u", (unsigned long long)len,
+                           subject.policy->max_saved);
+        }
+        free(saved);
+    }
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+/* Whether a policy stays within the structs it is given: those of the oldest host, which
+ * end where the memory ends, and those of a newer one, which go on behind what it knows.
+ *
+ * Each struct lies in a pen of its own: the same pages twice, once for us to write and
+ * once for the policy to read, with a page behind them that nobody may touch. */
+#include "runtime/check/checks.h"
+
+#include "runtime/check/traffic.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* Sizes at minor 0. */
+enum { SETUP = 56, VIEW = 72, REQUEST = 80, VERDICT = 48, OUTCOME = 64 };
+enum { TAIL = 64, ERROR_CAP = 40, PEN_BYTES = 1 << 16 };
+
+struct pen {
+    const char *what;
+    bool writable; /* by the policy */
+    unsigned char *ours, *theirs;
+    size_t used; /* at the end of the pen */
+};
+
+enum {
+    IN_SETUP,
+    IN_ERROR,
+    IN_VIEW,
+    IN_REQUEST,
+    IN_SIGNAL,
+    IN_PARAM,
+    IN_REPLICA,
+    IN_REPLICA_PRESENT,
+    IN_VERDICT,
+    IN_OUTCOME,
+    N_PENS
+};
+
+/* One process, one check. */
+static struct {
+    struct adp_trial *trial;
+    struct pen pens[N_PENS];
+    uint32_t tail;      /* bytes that every struct is longer than at minor 0 */
+    unsigned char fill; /* of the tails */
+    unsigned char *stack;
+} yard = {
+    .pens = { [IN_SETUP] = { "adp_setup", false, NULL, NULL, 0 },
+              [IN_ERROR] = { "setup->error", true, NULL, NULL, 0 },
+              [IN_VIEW] = { "adp_view", false, NULL, NULL, 0 },
+              [IN_REQUEST] = { "adp_request", false, NULL, NULL, 0 },
+              [IN_SIGNAL] = { "view->signal", false, NULL, NULL, 0 },
+              [IN_PARAM] = { "param", false, NULL, NULL, 0 },
+              [IN_REPLICA] = { "view->replica", false, NULL, NULL, 0 },
+              [IN_REPLICA_PRESENT] = { "view->replica_present", false, NULL, NULL, 0 },
+              [IN_VERDICT] = { "adp_verdict", true, NULL, NULL, 0 },
+              [IN_OUTCOME] = { "adp_outcome", false, NULL, NULL, 0 } },
+};
+
+static void build_pen(struct pen *pen)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    int fd = memfd_create("pen", MFD_CLOEXEC);
+    void *ours = MAP_FAILED, *theirs = MAP_FAILED;
+    if (fd >= 0 && ftruncate(fd, PEN_BYTES) == 0) {
+        ours = mmap(NULL, PEN_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        theirs =
+            mmap(NULL, PEN_BYTES + page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    }
+    if (ours == MAP_FAILED || theirs == MAP_FAILED ||
+        mmap(theirs, PEN_BYTES, pen->writable ? PROT_READ | PROT_WRITE : PROT_READ,
+             MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED)
+        adp_trial_skip(yard.trial, "no memory with guard pages is to be had");
+    close(fd);
+    pen->ours = ours;
+    pen->theirs = theirs;
+}
+
+/* `bytes` at the end of the pen, of which `known` are copied in; the rest is the tail.
+ * What the policy is to be given. */
+static void *put(int in, const void *from, size_t known, size_t bytes)
+{
+    struct pen *pen = &yard.pens[in];
+    size_t at = PEN_BYTES - bytes;
+    memcpy(pen->ours + at, from, known);
+    memset(pen->ours + at + known, yard.fill, bytes - known);
+    pen->used = bytes;
+    return pen->theirs + at;
+}
+
+static void *put_struct(int in, void *from, size_t known)
+{
+    uint32_t size = (uint32_t)known + yard.tail;
+    memcpy(from, &size, sizeof size); /* each begins with it */
+    return put(in, from, known, size);
+}
+
+/* --- calls --- */
+
+static void *call_create(const struct adp_policy *policy, const struct adp_setup *setup)
+{
+    struct adp_setup s = *setup;
+    char *error = setup->error;
+    char nothing[ERROR_CAP] = "";
+    s.param = put(IN_PARAM, setup->param, policy->n_params * sizeof(double),
+                  policy->n_params * sizeof(double));
+    s.error = put(IN_ERROR, nothing, sizeof nothing, sizeof nothing);
+    s.error_cap = sizeof nothing;
+    void *self = policy->create(put_struct(IN_SETUP, &s, SETUP));
+    memcpy(error, s.error, ERROR_CAP - 1);
+    return self;
+}
+
+static void call_decide(const struct adp_policy *policy, void *self,
+                        const struct adp_view *view, struct adp_verdict *verdict)
+{
+    struct adp_view v = *view;
+    struct adp_request q = *view->request;
+    size_t row = policy->n_signals * sizeof(double), rows = view->n_replicas;
+    v.signal = put(IN_SIGNAL, view->signal, row, row);
+    v.param = put(IN_PARAM, view->param, policy->n_params * sizeof(double),
+                  policy->n_params * sizeof(double));
+    v.request = put_struct(IN_REQUEST, &q, REQUEST);
+    if (rows) {
+        v.replica = put(IN_REPLICA, view->replica, rows * row, rows * row);
+        v.replica_present = put(IN_REPLICA_PRESENT, view->replica_present,
+                                rows * sizeof(uint64_t), rows * sizeof(uint64_t));
+    }
+    struct adp_verdict blank = *verdict;
+    struct adp_verdict *theirs = put_struct(IN_VERDICT, &blank, VERDICT);
+    policy->decide(self, put_struct(IN_VIEW, &v, VIEW), theirs);
+    const unsigned char *tail = (const unsigned char *)theirs + VERDICT;
+    for (uint32_t i = 0; i < yard.tail; i++)
+        if (tail[i] != yard.fill)
+            adp_trial_fail(yard.trial,
+                           "it writes byte %d of a verdict of which it knows "
+                           "%d",
+                           VERDICT + (int)i, VERDICT);
+    memcpy(verdict, theirs, VERDICT);
+    verdict->size = sizeof *verdict;
+}
+
+static void call_outcome(const struct adp_policy *policy, void *self,
+                         const struct adp_outcome *outcome)
+{
+    struct adp_outcome o = *outcome;
+    policy->outcome(self, put_struct(IN_OUTCOME, &o, OUTCOME));
+}
+
+/* --- what is touched that may not be --- */
+
+static void on_fault(int signal, siginfo_t *info, void *context)
+{
+    uintptr_t at = (uintptr_t)info->si_addr, page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    char where[200];
+    (void)context;
+    adp_trial_where(yard.trial->slate, where, sizeof where);
+    for (int i = 0; i < N_PENS; i++) {
+        const struct pen *pen = &yard.pens[i];
+        uintptr_t from = (uintptr_t)pen->theirs, to = from + PEN_BYTES;
+        if (at >= to && at < to + page)
+            adp_trial_fail(yard.trial, "it goes beyond %s: byte %zu of %zu, %s",
+                           pen->what, (size_t)(at - to) + pen->used, pen->used, where);
+        if (at >= from && at < to)
+            adp_trial_fail(yard.trial, "it writes into %s, which is the host's, %s",
+                           pen->what, where);
+    }
+    struct sigaction plain = { .sa_handler = SIG_DFL };
+    sigaction(signal, &plain, NULL); /* and again, to be seen from outside */
+}
+
+static void watch_faults(struct adp_trial *trial)
+{
+    enum { STACK = 1 << 16 };
+    stack_t stack = { .ss_sp = adp_trial_shared(trial, STACK), .ss_size = STACK };
+    struct sigaction action = { .sa_sigaction = on_fault,
+                                .sa_flags = SA_SIGINFO | SA_ONSTACK };
+    sigemptyset(&action.sa_mask);
+    sigaltstack(&stack, NULL);
+    sigaction(SIGSEGV, &action, NULL);
+    sigaction(SIGBUS, &action, NULL);
+}
+
+static void play_laid_out(const struct adp_subject *subject, const double *param,
+                          const struct adp_said *said, struct adp_said *other, uint32_t n,
+                          const char *how)
+{
+    struct adp_plan plan = { .seed = subject->trial->seed };
+    struct adp_start start = { .param = param };
+    char a[200], b[200];
+    adp_trial_doing(subject->trial, "%s", how);
+    adp_play_all(subject, &plan, &start, other, n);
+    uint32_t at = adp_play_differ(said, other, n);
+    if (at < n)
+        adp_trial_fail(subject->trial, "on request %u it %s, but %s it %s", at + 1,
+                       adp_verdict_words(&said[at], a, sizeof a), how,
+                       adp_verdict_words(&other[at], b, sizeof b));
+}
+
+void adp_check_stays_within_structs(struct adp_trial *trial)
+{
+    enum { REQUESTS = 5000 };
+    static const struct adp_calls laid_out = { call_create, call_decide, call_outcome };
+    uint32_t n = adp_trial_share(trial, REQUESTS);
+    struct adp_said *said = adp_trial_shared(trial, n * sizeof *said);
+    struct adp_said *other = adp_trial_shared(trial, n * sizeof *other);
+    struct adp_subject subject;
+    double param[ADP_MAX_PARAMS];
+    uint64_t seed = trial->seed;
+    yard.trial = trial;
+    for (int i = 0; i < N_PENS; i++)
+        build_pen(&yard.pens[i]);
+    watch_faults(trial);
+    adp_subject_load(&subject, trial, trial->path);
+    adp_subject_params(&subject, ADP_VALUES_TYPICAL, &seed, param);
+    struct adp_plan plan = { .seed = trial->seed };
+    struct adp_start start = { .param = param };
+    adp_play_all(&subject, &plan, &start, said, n);
+
+    subject.calls = laid_out;
+    play_laid_out(&subject, param, said, other, n, "with the structs of the oldest host");
+    yard.tail = TAIL;
+    play_laid_out(&subject, param, said, other, n,
+                  "with structs of a newer host, 64 bytes longer");
+    yard.fill = 0xff;
+    play_laid_out(&subject, param, said, other, n,
+                  "with structs of a newer host, 64 bytes of ones longer");
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+/* What several threads, and a forked process, make of a policy. */
+#include "runtime/check/checks.h"
+
+#include "runtime/check/child.h"
+#include "runtime/check/traffic.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* --- C1 --- */
+
+enum { THREADS = 4, REQUESTS = 500, MILLISECONDS = 300, LEAST = 100000, AGAIN = 16 };
+
+/* Shared by the threads of one run. */
+struct crowd {
+    const struct adp_subject *subject; /* of the whole check */
+    struct adp_instance *instance;     /* one, for all of them */
+    bool stateless;                    /* each answer is known beforehand */
+    uint64_t span_ns, least; /* it takes so long, and as many decisions of each */
+    _Atomic uint64_t decisions;
+    _Atomic uint32_t running; /* threads that have not ended */
+    pthread_barrier_t start;
+};
+
+struct member {
+    struct crowd *crowd;
+    struct adp_plan plan;
+    double param[ADP_MAX_PARAMS];
+    struct adp_said expected[REQUESTS];
+};
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Any thread: the slate has room for one word, and whoever is first has it. */
+static void judge(const struct member *m, uint32_t i, const struct adp_verdict *w)
+{
+    const struct adp_subject *subject = m->crowd->subject;
+    struct adp_said said = adp_verdict_said(w);
+    char fault[200], alone[200], among[200];
+    if (adp_verdict_usable(w) &&
+        adp_verdict_fault(subject->policy, w, fault, sizeof fault))
+        adp_trial_fail(subject->trial, "among %d threads: %s", THREADS, fault);
+    if (m->crowd->stateless && !adp_verdict_same(&said, &m->expected[i]))
+        adp_trial_fail(subject->trial,
+                       "alone it %s, among %d threads the same request %s",
+                       adp_verdict_words(&m->expected[i], alone, sizeof alone), THREADS,
+                       adp_verdict_words(&said, among, sizeof among));
+}
+
+static void decide(const struct member *m, uint32_t i, const struct adp_view *view,
+                   struct adp_answer *ret)
+{
+    const struct crowd *crowd = m->crowd;
+    *ret = (struct adp_answer) { .verdict = { .size = sizeof ret->verdict,
+                                              .binding = ADP_NONE } };
+    crowd->subject->policy->decide(crowd->instance->self, view, &ret->verdict);
+    judge(m, i, &ret->verdict);
+}
+
+/* The same stream again and again: in a few milliseconds the threads of a busy machine
+ * may not have met once. Who has no state is asked each request often, so that most of
+ * the time is spent where they can meet. */
+static void *run(void *ctx)
+{
+    struct member *m = ctx;
+    struct crowd *crowd = m->crowd;
+    struct adp_traffic t;
+    struct adp_answer answer;
+    uint64_t decisions = 0;
+    uint32_t again = crowd->stateless ? AGAIN : 1;
+    pthread_barrier_wait(&crowd->start);
+    uint64_t until_ns = now_ns() + crowd->span_ns;
+    while (now_ns() < until_ns || decisions < crowd->least) {
+        adp_traffic_init(&t, crowd->subject, &m->plan, m->param);
+        for (uint32_t i = 0; i < REQUESTS; i++) {
+            const struct adp_view *view = adp_traffic_next(&t);
+            for (uint32_t k = 1; k < again; k++)
+                decide(m, i, view, &answer);
+            decide(m, i, view, &answer);
+            adp_traffic_answered(&t, crowd->instance, &answer.verdict);
+        }
+        adp_traffic_settle(&t, crowd->instance, 0);
+        decisions += REQUESTS * again;
+    }
+    atomic_fetch_add(&crowd->decisions, decisions);
+    atomic_fetch_sub(&crowd->running, 1);
+    return NULL;
+}
+
+static void stand_aside(int signal)
+{
+    struct timespec moment = { 0, 200000 };
+    (void)signal;
+    nanosleep(&moment, NULL);
+}
+
+/* Stops one thread after the other wherever it is, mostly in the middle of decide, and
+ * lets the others go first: on one busy processor they would hardly ever meet there. */
+static void disturb(struct crowd *crowd, const pthread_t *threads)
+{
+    struct timespec moment = { 0, 100000 };
+    for (uint32_t i = 0; atomic_load(&crowd->running); i++) {
+        pthread_kill(threads[i % THREADS], SIGUSR1);
+        nanosleep(&moment, NULL);
+    }
+}
+
+static void start(struct adp_trial *trial, struct crowd *crowd, struct member *members)
+{
+    struct sigaction action = { .sa_handler = stand_aside, .sa_flags = SA_RESTART };
+    pthread_t threads[THREADS];
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGUSR1, &action, NULL);
+    atomic_store(&crowd->running, THREADS);
+    for (int i = 0; i < THREADS; i++)
+        if (pthread_create(&threads[i], NULL, run, &members[i]) != 0)
+            adp_trial_skip(trial, "no threads can be made");
+    disturb(crowd, threads);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+}
+
+void adp_check_is_concurrent(struct adp_trial *trial)
+{
+    struct adp_subject subject;
+    uint64_t seed = trial->seed;
+    adp_subject_load(&subject, trial, trial->path);
+    if (subject.policy->threading != ADP_CONCURRENT)
+        adp_trial_skip(trial, "it is SERIAL: the host sees to it that calls do not meet");
+    struct adp_instance instance;
+    struct crowd crowd = { .subject = &subject,
+                           .instance = &instance,
+                           .stateless = !subject.policy->create };
+    struct member *members = adp_trial_shared(trial, THREADS * sizeof *members);
+    for (int i = 0; i < THREADS; i++) {
+        struct member *m = &members[i];
+        m->crowd = &crowd;
+        adp_subject_params(&subject, ADP_VALUES_TYPICAL, &seed, m->param);
+        m->plan = (struct adp_plan) { .seed = adp_subject_next(&seed) };
+        struct adp_start one = { .param = m->param };
+        if (crowd.stateless)
+            adp_play_all(&subject, &m->plan, &one, m->expected, REQUESTS);
+    }
+    struct adp_start all = { .param = members[0].param };
+    adp_subject_must_create(&instance, &subject, &all);
+    pthread_barrier_init(&crowd.start, NULL, THREADS);
+    adp_trial_doing(trial, "among %d threads", THREADS);
+    crowd.span_ns = adp_trial_share(trial, MILLISECONDS) * UINT64_C(1000000);
+    crowd.least = adp_trial_share(trial, LEAST);
+    adp_trial_at(trial, ADP_CALL_DECIDE);
+    start(trial, &crowd, members);
+    adp_subject_destroy(&subject, &instance);
+    adp_trial_note(trial, "%llu decisions of %d threads%s",
+                   (unsigned long long)crowd.decisions, THREADS,
+                   crowd.stateless ? ", each as it is alone" : "");
+}
+
+/* --- C2 --- */
+
+struct forked {
+    struct adp_play *play;
+    struct adp_said *said;
+    uint32_t n;
+};
+
+static void go_on(void *ctx)
+{
+    struct forked *f = ctx;
+    for (uint32_t i = 0; i < f->n; i++)
+        f->said[i] = adp_play_step(f->play);
+    adp_play_close(f->play);
+}
+
+void adp_check_survives_fork(struct adp_trial *trial)
+{
+    enum { BEFORE = 500, AFTER = 2000 };
+    uint32_t n = adp_trial_share(trial, AFTER), at;
+    struct adp_said *here = adp_trial_shared(trial, n * sizeof *here);
+    struct adp_said *there = adp_trial_shared(trial, n * sizeof *there);
+    struct adp_subject subject;
+    struct adp_play play;
+    struct adp_child child;
+    double param[ADP_MAX_PARAMS];
+    char words[200], where[200], a[200], b[200];
+    uint64_t seed = trial->seed;
+    adp_subject_load(&subject, trial, trial->path);
+    adp_subject_params(&subject, ADP_VALUES_TYPICAL, &seed, param);
+    struct adp_plan plan = { .seed = seed };
+    struct adp_start start = { .param = param };
+    adp_play_open(&play, &subject, &plan, &start);
+    for (uint32_t i = 0; i < BEFORE; i++)
+        adp_play_step(&play);
+
+    struct forked f = { &play, there, n };
+    adp_trial_doing(trial, "in a forked process");
+    uint32_t limit_ms = trial->options->limit_ms / 2;
+    adp_child_run(&child, limit_ms, go_on, &f);
+    if (!child.finished) {
+        adp_child_words(&child, limit_ms, words, sizeof words);
+        adp_trial_where(trial->slate, where, sizeof where);
+        adp_trial_fail(trial, "%s %s", words, where);
+    }
+    adp_trial_plain(trial);
+    f.said = here;
+    go_on(&f);
+    if ((at = adp_play_differ(here, there, n)) < n)
+        adp_trial_fail(trial,
+                       "on request %u it %s, in a process that was forked before "
+                       "it %s",
+                       at + 1, adp_verdict_words(&here[at], a, sizeof a),
+                       adp_verdict_words(&there[at], b, sizeof b));
+}

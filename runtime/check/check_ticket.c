@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* Whether a policy takes its tickets back as the contract says they may come: once each,
+ * at any time, in any order, by every end. */
+#include "runtime/check/checks.h"
+
+#include "runtime/check/traffic.h"
+
+/* One stream; what is wrong with an answer ends the check. */
+static uint64_t play(const struct adp_subject *subject, const double *param,
+                     const struct adp_plan *plan, uint32_t n, uint32_t end)
+{
+    struct adp_play p;
+    struct adp_start start = { .param = param };
+    struct adp_answer answer;
+    char fault[200];
+    adp_play_open(&p, subject, plan, &start);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct adp_view *view = adp_traffic_next(&p.traffic);
+        adp_subject_decide(subject, &p.instance, view, &answer);
+        if (answer.verdict.ticket && !subject->policy->outcome)
+            adp_trial_fail(subject->trial,
+                           "on request %u it sets a ticket, but has no outcome to take "
+                           "it back",
+                           i + 1);
+        if (adp_verdict_fault(subject->policy, &answer.verdict, fault, sizeof fault))
+            adp_trial_fail(subject->trial, "%s (request %u, %s)", fault, i + 1,
+                           subject->trial->slate->doing);
+        adp_traffic_answered(&p.traffic, &p.instance, &answer.verdict);
+    }
+    p.traffic.now_ns += UINT64_C(3600000000000); /* an hour later */
+    adp_traffic_settle(&p.traffic, &p.instance, end);
+    uint64_t settled = p.traffic.settled;
+    adp_play_close(&p);
+    return settled;
+}
+
+void adp_check_takes_tickets_back(struct adp_trial *trial)
+{
+    enum { REQUESTS = 6000 };
+    static const struct {
+        const char *doing;
+        struct adp_plan plan;
+        uint32_t end; /* of those that still wait */
+    } rows[] = {
+        { "with outcomes of every kind", { .every_end = true }, 0 },
+        { "with thousands of outcomes that wait",
+          { .pending = ADP_TRAFFIC_PENDING },
+          ADP_DONE },
+        { "with thousands of tickets that are lost",
+          { .pending = ADP_TRAFFIC_PENDING },
+          ADP_LOST },
+        { "with one outcome at a time", { .every_end = true, .pending = 1 }, 0 },
+    };
+    struct adp_subject subject;
+    double param[ADP_MAX_PARAMS];
+    uint64_t seed = trial->seed, settled = 0;
+    uint32_t n = adp_trial_share(trial, REQUESTS);
+    adp_subject_load(&subject, trial, trial->path);
+    adp_subject_params(&subject, ADP_VALUES_TYPICAL, &seed, param);
+    n = n < ADP_TRAFFIC_PENDING + 500 ? ADP_TRAFFIC_PENDING + 500 : n;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct adp_plan plan = rows[i].plan;
+        plan.seed = adp_subject_next(&seed);
+        adp_trial_doing(trial, "%s", rows[i].doing);
+        settled += play(&subject, param, &plan, n, rows[i].end);
+    }
+    if (!settled)
+        adp_trial_skip(trial, "it set no ticket on any request");
+}

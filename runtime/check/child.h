@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* A process for a piece of work that may end in any way: how long it may take, and how it
+ * ended, in words.
+ *
+ * The process is a fork: the caller has loaded no policy and has one thread, so that each
+ * starts from the same clean state. It gets its own process group, no standard input, its
+ * output kept aside, no core dump, and dies with its parent. */
+#ifndef ADP_RUNTIME_CHECK_CHILD_H
+#define ADP_RUNTIME_CHECK_CHILD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum adp_child_end {
+    ADP_CHILD_RETURNED, /* `work` came back, or the process ended itself with 0 */
+    ADP_CHILD_EXITED,   /* with another status */
+    ADP_CHILD_KILLED,   /* by a signal */
+    ADP_CHILD_HUNG,     /* over the limit: killed by us */
+    ADP_CHILD_NONE      /* no process could be made */
+};
+
+struct adp_child {
+    enum adp_child_end end;
+    int number;     /* exit status, signal, or errno */
+    bool finished;  /* `work` came back */
+    char said[200]; /* the last line it wrote to its standard error; or "" */
+};
+
+/* Runs work(ctx) in a child and waits, at most limit_ms. What it left running in its
+ * process group is killed. [control] */
+void adp_child_run(struct adp_child *ret, uint32_t limit_ms, void (*work)(void *ctx),
+                   void *ctx);
+
+/* Ends this process at once, past whatever a sanitizer does in _exit: it may not be able
+ * to any more. Safe in a signal's handler. */
+_Noreturn void adp_child_exit(int status);
+
+/* "was killed by SIGSEGV", "did not come back within 10 s", … */
+void adp_child_words(const struct adp_child *child, uint32_t limit_ms, char *to,
+                     size_t cap);
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/* The report, for people and for machines. */
+#include "runtime/check/check.h"
+
+#include <jansson.h>
+#include <string.h>
+
+static const char *const words[] = { "pass", "FAIL", "skip" };
+
+/* `text` in lines of at most WIDTH bytes, the first behind `lead`, the others behind
+ * `rest`; what comes from a policy cannot drive a terminal. */
+static void put_wrapped(FILE *to, const char *lead, const char *rest, const char *text)
+{
+    enum { WIDTH = 74 };
+    size_t at = 0;
+    fputs(lead, to);
+    for (const char *gap = ""; *text; gap = " ") {
+        size_t n = strcspn(text, " ");
+        if (at && at + 1 + n > WIDTH) {
+            fprintf(to, "\n%s", rest);
+            gap = "";
+            at = 0;
+        }
+        fputs(gap, to);
+        for (size_t i = 0; i < n; i++)
+            fputc(text[i] < 0x20 || text[i] > 0x7e ? '?' : text[i], to);
+        at += strlen(gap) + n;
+        text += n + strspn(text + n, " ");
+    }
+    fputc('\n', to);
+}
+
+static void print_result(FILE *to, const struct adp_check_result *r)
+{
+    fprintf(to, "%-4s %s  %s\n", r->id, words[r->status], r->title);
+    if (r->status == ADP_CHECK_FAIL) {
+        put_wrapped(to, "           seen  ", "                 ", r->seen);
+        put_wrapped(to, "           mend  ", "                 ", r->mend);
+        fprintf(to, "           rule  %u of docs/abi.md\n", r->rule);
+    } else if (r->seen[0]) {
+        put_wrapped(to, "           ", "           ", r->seen);
+    }
+}
+
+void adp_check_print(FILE *to, const struct adp_check_report *report)
+{
+    fprintf(to, "%s%s%s\n", report->policy, report->policy[0] ? "  " : "", report->path);
+    for (uint32_t i = 0; i < report->n; i++)
+        print_result(to, &report->results[i]);
+    fprintf(to, "%u passed, %u failed, %u skipped; seed %u\n", report->passed,
+            report->failed, report->skipped, report->seed);
+}
+
+/* Text from a policy may be no UTF-8, which jansson refuses: such bytes become '?'. */
+static json_t *text(const char *from)
+{
+    json_t *string = json_string(from);
+    if (string)
+        return string;
+    char ascii[ADP_CHECK_SEEN];
+    snprintf(ascii, sizeof ascii, "%s", from);
+    for (char *c = ascii; *c; c++)
+        if ((unsigned char)*c > 0x7e)
+            *c = '?';
+    return json_string(ascii);
+}
+
+static json_t *result_object(const struct adp_check_result *r)
+{
+    static const char *const status[] = { "pass", "fail", "skip" };
+    json_t *o = json_object();
+    int bad = !o;
+    bad |= json_object_set_new(o, "id", json_string(r->id));
+    bad |= json_object_set_new(o, "title", json_string(r->title));
+    bad |= json_object_set_new(o, "rule", json_integer(r->rule));
+    bad |= json_object_set_new(o, "status", json_string(status[r->status]));
+    bad |= json_object_set_new(o, "seen", r->seen[0] ? text(r->seen) : json_null());
+    bad |= json_object_set_new(o, "mend", r->mend ? json_string(r->mend) : json_null());
+    bad |= json_object_set_new(o, "ms", json_real(r->ms));
+    if (!bad)
+        return o;
+    json_decref(o);
+    return NULL;
+}
+
+static json_t *report_object(const struct adp_check_report *report)
+{
+    json_t *o = json_object(), *list = json_array();
+    int bad = !o || !list;
+    for (uint32_t i = 0; i < report->n; i++)
+        bad |= json_array_append_new(list, result_object(&report->results[i]));
+    bad |= json_object_set_new(o, "policy",
+                               report->policy[0] ? text(report->policy) : json_null());
+    bad |= json_object_set_new(o, "file", text(report->path));
+    bad |= json_object_set_new(o, "sha256", json_string(report->sha256));
+    bad |= json_object_set_new(o, "seed", json_integer(report->seed));
+    bad |= json_object_set_new(o, "passed", json_integer(report->passed));
+    bad |= json_object_set_new(o, "failed", json_integer(report->failed));
+    bad |= json_object_set_new(o, "skipped", json_integer(report->skipped));
+    bad |= json_object_set_new(o, "checks", list);
+    if (!bad)
+        return o;
+    json_decref(o);
+    return NULL;
+}
+
+int adp_check_print_json(FILE *to, const struct adp_check_report *report,
+                         struct adp_error *err)
+{
+    json_t *o = report_object(report);
+    if (!o)
+        return adp_error_set(err, ADP_ENOMEM, "out of memory");
+    int bad =
+        json_dumpf(o, to, JSON_INDENT(2) | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(6));
+    json_decref(o);
+    if (bad || fputc('\n', to) == EOF)
+        return adp_error_set(err, ADP_EIO, "the report cannot be written");
+    return 0;
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/* The policy under check (runtime/check/subject.h). */
+#include "runtime/check/subject.h"
+
+#include <math.h>
+#include <string.h>
+
+static const uint64_t MAX_AGE_NS = 5000000000u; /* as most of the dictionary's signals */
+
+int adp_subject_signals(struct adp_signals **ret, const struct adp_loaded *loaded,
+                        struct adp_error *err)
+{
+    struct adp_signals *set;
+    int r = adp_signals_create(&set, err);
+    for (uint32_t i = 0; r == 0 && i < loaded->policy.n_signals; i++) {
+        struct adp_signal s = adp_loaded_signal(loaded, i);
+        uint32_t index;
+        if (adp_signals_find(set, s.name) < 0)
+            r = adp_signals_add(set, s.name, s.unit, 0.0, INFINITY, MAX_AGE_NS, &index,
+                                err);
+        if (r < 0)
+            adp_signals_destroy(set);
+    }
+    if (r == 0)
+        *ret = set;
+    return r;
+}
+
+void adp_subject_load(struct adp_subject *ret, struct adp_trial *trial, const char *path)
+{
+    struct adp_error err = { 0 };
+    struct adp_signals *set;
+    *ret = (struct adp_subject) { .trial = trial };
+    adp_trial_at(trial, ADP_CALL_LOAD);
+    bool own = strcmp(path, trial->path) == 0;
+    if (adp_loader_load(&ret->loaded, path, own ? trial->sha256 : NULL, &err) < 0)
+        adp_trial_fail(trial, "it cannot be loaded: %s", err.text);
+    ret->policy = &ret->loaded->policy;
+    if (adp_subject_signals(&set, ret->loaded, &err) < 0)
+        adp_trial_skip(trial, "its signals cannot be declared: %s", err.text);
+    for (uint32_t i = 0; i < ret->policy->n_signals; i++) {
+        int known = adp_signals_find(set, adp_loaded_signal(ret->loaded, i).name);
+        adp_signals_range(set, (uint32_t)known, &ret->lo[i], &ret->hi[i]);
+    }
+    adp_signals_destroy(set);
+    adp_trial_at(trial, ADP_CALL_NONE);
+}
+
+/* --- numbers --- */
+
+uint64_t adp_subject_next(uint64_t *seed)
+{
+    uint64_t z = *seed += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return z ^ z >> 31;
+}
+
+double adp_subject_unit(uint64_t *seed)
+{
+    return (double)(adp_subject_next(seed) >> 11) * 0x1p-53;
+}
+
+/* --- parameters --- */
+
+/* A range that spans orders of magnitude is searched by orders of magnitude: the middle
+ * of [0, 1e9] waiting requests is a threshold that nothing reaches. */
+static double inside(const struct adp_param *p, double unit)
+{
+    double span = p->hi - p->lo;
+    double at = span <= 1000.0 ? span * unit : expm1(unit * log1p(span));
+    double value = p->lo + at;
+    if (p->kind != ADP_F64)
+        value = floor(value) + (p->kind == ADP_I64 && floor(value) <= p->lo ? 1.0 : 0.0);
+    if (p->kind == ADP_BOOL)
+        value = unit < 0.5 ? p->lo : p->hi;
+    return value > p->hi ? p->hi : value;
+}
+
+double adp_subject_typical(const struct adp_param *param)
+{
+    return param->flags & ADP_REQUIRED ? inside(param, 0.5) : param->dflt;
+}
+
+void adp_subject_params(const struct adp_subject *subject, enum adp_values values,
+                        uint64_t *seed, double ret[ADP_MAX_PARAMS])
+{
+    for (uint32_t i = 0; i < subject->policy->n_params; i++) {
+        struct adp_param p = adp_loaded_param(subject->loaded, i);
+        bool other = values == ADP_VALUES_RANDOM &&
+                     (p.flags & ADP_REQUIRED || adp_subject_next(seed) & 1);
+        ret[i] = other ? inside(&p, 0.02 + 0.96 * adp_subject_unit(seed))
+                       : adp_subject_typical(&p);
+    }
+}
+
+/* --- calls --- */
+
+void adp_subject_create(struct adp_instance *ret, const struct adp_subject *subject,
+                        const struct adp_start *start)
+{
+    struct adp_setup setup = {
+        .size = sizeof setup,
+        .n_instances = 1,
+        .param = start->param,
+        .config = subject->trial->options->config,
+        .saved = start->saved,
+        .saved_len = start->saved_len,
+        .error = ret->error,
+        .error_cap = sizeof ret->error,
+    };
+    ret->self = NULL;
+    ret->made = true;
+    memset(ret->error, 0, sizeof ret->error);
+    if (!subject->policy->create)
+        return;
+    adp_trial_at(subject->trial, ADP_CALL_CREATE);
+    ret->self = subject->calls.create ? subject->calls.create(subject->policy, &setup)
+                                      : subject->policy->create(&setup);
+    adp_trial_at(subject->trial, ADP_CALL_NONE);
+    ret->error[sizeof ret->error - 1] = '\0';
+    ret->made = ret->self != NULL;
+}
+
+void adp_subject_must_create(struct adp_instance *ret, const struct adp_subject *subject,
+                             const struct adp_start *start)
+{
+    adp_subject_create(ret, subject, start);
+    if (!ret->made)
+        adp_trial_fail(subject->trial,
+                       "create refused parameters within their bounds%s%s",
+                       ret->error[0] ? ": " : ", without a word", ret->error);
+}
+
+void adp_subject_destroy(const struct adp_subject *subject, struct adp_instance *i)
+{
+    if (!i->self || !subject->policy->destroy)
+        return;
+    adp_trial_at(subject->trial, ADP_CALL_DESTROY);
+    subject->policy->destroy(i->self);
+    adp_trial_at(subject->trial, ADP_CALL_NONE);
+    *i = (struct adp_instance) { 0 };
+}
+
+void adp_subject_decide(const struct adp_subject *subject,
+                        const struct adp_instance *instance, const struct adp_view *view,
+                        struct adp_answer *ret)
+{
+    memset(ret, 0, sizeof *ret);
+    ret->verdict.size = sizeof ret->verdict;
+    ret->verdict.binding = ADP_NONE;
+    struct adp_slate *slate = subject->trial->slate;
+    uint32_t number = atomic_load_explicit(&slate->view, memory_order_relaxed) + 1;
+    atomic_store_explicit(&slate->view, number, memory_order_relaxed);
+    adp_trial_at(subject->trial, ADP_CALL_DECIDE);
+    if (subject->calls.decide)
+        subject->calls.decide(subject->policy, instance->self, view, &ret->verdict);
+    else
+        subject->policy->decide(instance->self, view, &ret->verdict);
+    adp_trial_at(subject->trial, ADP_CALL_NONE);
+}
+
+void adp_subject_outcome(const struct adp_subject *subject,
+                         const struct adp_instance *instance,
+                         const struct adp_outcome *outcome)
+{
+    if (!subject->policy->outcome)
+        return;
+    adp_trial_at(subject->trial, ADP_CALL_OUTCOME);
+    if (subject->calls.outcome)
+        subject->calls.outcome(subject->policy, instance->self, outcome);
+    else
+        subject->policy->outcome(instance->self, outcome);
+    adp_trial_at(subject->trial, ADP_CALL_NONE);
+}
+
+const char *adp_subject_slot(const struct adp_subject *subject, uint32_t slot)
+{
+    return adp_loaded_signal(subject->loaded, slot).name;
+}

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT */
+/* Requests for a policy under check (runtime/check/traffic.h). */
+#include "runtime/check/traffic.h"
+
+#include <math.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+enum { PENDING = 32, TENANTS = 8 };
+
+static const struct {
+    const char *word;
+    double number;
+    uint64_t integer; /* of the same kind, where an integer goes */
+} fills[ADP_FILLS] = {
+    { "0", 0.0, 0 },
+    { "1", 1.0, 1 },
+    { "-1", -1.0, UINT64_MAX },
+    { "NaN", (double)NAN, UINT64_C(0x7ff8000000000000) },
+    { "Inf", (double)INFINITY, INT64_MAX },
+    { "-Inf", -(double)INFINITY, (uint64_t)INT64_MIN },
+    { "1e308", 1e308, UINT64_MAX - 1 },
+    { "5e-324", 5e-324, 2 },
+    { "0.5", 0.5, 1000 },
+};
+
+const char *adp_traffic_fill_word(uint32_t fill)
+{
+    return fills[fill].word;
+}
+
+void adp_traffic_init(struct adp_traffic *t, const struct adp_subject *subject,
+                      const struct adp_plan *plan, const double *param)
+{
+    memset(t, 0, sizeof *t);
+    t->subject = subject;
+    t->plan = *plan;
+    t->param = param;
+    t->seed = plan->seed;
+    t->now_ns = plan->start_ns ? plan->start_ns : 1000000000000u;
+    if (!t->plan.pending)
+        t->plan.pending = PENDING;
+}
+
+static bool chance(struct adp_traffic *t, double p)
+{
+    return adp_subject_unit(&t->seed) < p;
+}
+
+static bool present(struct adp_traffic *t, double usual)
+{
+    bool dice = chance(t, usual); /* drawn in any case: the same stream in every mode */
+    return t->plan.presence == ADP_PRESENCE_ALL ||
+           (t->plan.presence == ADP_PRESENCE_MIXED && dice);
+}
+
+/* --- signals --- */
+
+/* Anywhere in the signal's range; where that is open, by orders of magnitude. */
+static double anywhere(struct adp_traffic *t, uint32_t slot)
+{
+    double lo = t->subject->lo[slot], hi = t->subject->hi[slot];
+    double unit = adp_subject_unit(&t->seed);
+    if (isfinite(lo) && isfinite(hi))
+        return lo + (hi - lo) * unit;
+    double value = (isfinite(lo) ? lo : 0.0) + expm1(unit * log1p(1e5));
+    return chance(t, 0.5) ? floor(value) : value;
+}
+
+/* At a threshold that the policy declares for this slot, or a hair beside it. */
+static bool at_threshold(struct adp_traffic *t, uint32_t slot, double *ret)
+{
+    const struct adp_policy *p = t->subject->policy;
+    uint32_t from = p->n_gates ? (uint32_t)(adp_subject_next(&t->seed) % p->n_gates) : 0;
+    for (uint32_t i = 0; i < p->n_gates; i++) {
+        struct adp_gate g = adp_loaded_gate(t->subject->loaded, (from + i) % p->n_gates);
+        if (g.signal != slot || g.param == ADP_NONE)
+            continue;
+        double at = t->param[g.param];
+        switch (adp_subject_next(&t->seed) % 5) {
+        case 0:
+            at = nextafter(at, INFINITY);
+            break;
+        case 1:
+            at = nextafter(at, -INFINITY);
+            break;
+        case 2:
+            at += 1.0;
+            break;
+        case 3:
+            at -= 1.0;
+            break;
+        }
+        *ret = at;
+        return at >= t->subject->lo[slot] && at <= t->subject->hi[slot];
+    }
+    return false;
+}
+
+static double reading(struct adp_traffic *t, uint32_t slot)
+{
+    double value;
+    if (chance(t, 0.4) && at_threshold(t, slot, &value))
+        return value;
+    return anywhere(t, slot);
+}
+
+static void next_signals(struct adp_traffic *t, double *signal, uint64_t *ret_present)
+{
+    *ret_present = 0;
+    for (uint32_t i = 0; i < t->subject->policy->n_signals; i++) {
+        double value = reading(t, i);
+        bool is = present(t, 0.7);
+        signal[i] = is ? value : fills[t->plan.fill_signals].number;
+        *ret_present |= (uint64_t)is << i;
+    }
+}
+
+static void next_replicas(struct adp_traffic *t)
+{
+    uint32_t rows = (uint32_t)(adp_subject_next(&t->seed) % (ADP_TRAFFIC_REPLICAS + 1));
+    bool is = present(t, 0.5) && !t->plan.no_replicas && t->subject->policy->n_signals;
+    t->view.n_replicas = is ? rows : 0;
+    t->view.replica = is && rows ? t->replica : NULL;
+    t->view.replica_present = is && rows ? t->replica_present : NULL;
+    for (uint32_t r = 0; r < rows; r++)
+        next_signals(t, t->replica + r * t->subject->policy->n_signals,
+                     &t->replica_present[r]);
+}
+
+/* --- facts --- */
+
+static const char *next_text(struct adp_traffic *t, const char *const *texts, uint32_t n)
+{
+    const char *text = texts[adp_subject_next(&t->seed) % n];
+    return present(t, 0.6) ? text : NULL;
+}
+
+static uint64_t key_of(const struct adp_traffic *t, const char *text)
+{
+    return text ? XXH3_64bits(text, strlen(text)) : fills[t->plan.fill_facts].integer;
+}
+
+static void next_facts(struct adp_traffic *t)
+{
+    static const char *const tenants[TENANTS] = { "acme",  "birch", "cobalt", "delta",
+                                                  "ember", "fjord", "gale",   "hale" };
+    static const char *const sessions[TENANTS] = { "s0", "s1", "s2", "s3",
+                                                   "s4", "s5", "s6", "s7" };
+    static const char *const classes[3] = { "interactive", "standard", "batch" };
+    struct adp_request *q = &t->request;
+    uint32_t fill = t->plan.fill_facts;
+    memset(q, 0, sizeof *q);
+    q->size = sizeof *q;
+    q->tenant = next_text(t, tenants, TENANTS);
+    q->session = next_text(t, sessions, TENANTS);
+    q->slo_class = next_text(t, classes, 3);
+    q->tenant_key = key_of(t, q->tenant);
+    q->session_key = key_of(t, q->session);
+    q->prompt_tokens = (uint64_t)expm1(adp_subject_unit(&t->seed) * log1p(131072.0));
+    q->max_output_tokens = (uint64_t)expm1(adp_subject_unit(&t->seed) * log1p(16384.0));
+    q->priority = (int64_t)(adp_subject_next(&t->seed) % 7) - 3;
+    q->ttft_deadline_ms = 10000.0 * adp_subject_unit(&t->seed);
+    q->present =
+        (present(t, 0.7) ? ADP_PROMPT : 0u) | (present(t, 0.7) ? ADP_OUTPUT : 0u) |
+        (present(t, 0.7) ? ADP_PRIORITY : 0u) | (present(t, 0.7) ? ADP_DEADLINE : 0u);
+    if (!(q->present & ADP_PROMPT))
+        q->prompt_tokens = fills[fill].integer;
+    if (!(q->present & ADP_OUTPUT))
+        q->max_output_tokens = fills[fill].integer;
+    if (!(q->present & ADP_PRIORITY))
+        q->priority = (int64_t)fills[fill].integer;
+    if (!(q->present & ADP_DEADLINE))
+        q->ttft_deadline_ms = fills[fill].number;
+}
+
+const struct adp_view *adp_traffic_next(struct adp_traffic *t)
+{
+    /* 1 us to 55 ms, mostly a few milliseconds: enough for windows of seconds to pass. */
+    t->now_ns += (uint64_t)(1e3 * exp(11.0 * adp_subject_unit(&t->seed)));
+    t->view = (struct adp_view) {
+        .size = sizeof t->view,
+        .now_ns = t->now_ns,
+        .draw = adp_subject_unit(&t->seed),
+        .signal = t->signal,
+        .param = t->param,
+        .request = &t->request,
+    };
+    next_signals(t, t->signal, &t->view.present);
+    next_replicas(t);
+    next_facts(t);
+    return &t->view;
+}
+
+/* --- outcomes --- */
+
+static uint32_t next_end(struct adp_traffic *t)
+{
+    uint32_t dice = (uint32_t)(adp_subject_next(&t->seed) % 10);
+    if (!t->plan.every_end)
+        return dice < 8 ? ADP_DONE : ADP_FAILED;
+    return dice < 4 ? ADP_DONE : ADP_DONE + dice % ADP_LOST;
+}
+
+static void give_back(struct adp_traffic *t, const struct adp_instance *instance,
+                      uint64_t ticket, uint32_t end)
+{
+    bool ran = end != ADP_NOT_RUN && end != ADP_LOST;
+    uint32_t dice = (uint32_t)adp_subject_next(&t->seed), fill = t->plan.fill_measures;
+    struct adp_outcome o = {
+        .size = sizeof o,
+        .kind = end,
+        .present = ran ? dice & 31u : 0,
+        .http_status = end == ADP_FAILED ? 503 : 200,
+        .ticket = ticket,
+        .now_ns = t->now_ns,
+        .prompt_tokens = 1 + (dice >> 8) % 8192,
+        .output_tokens = 1 + (dice >> 20) % 1024,
+        .ttft_ms = 3000.0 * adp_subject_unit(&t->seed),
+    };
+    o.total_ms = o.ttft_ms + 10.0 * (double)o.output_tokens;
+    if (!(o.present & ADP_O_TTFT))
+        o.ttft_ms = fills[fill].number;
+    if (!(o.present & ADP_O_TOTAL))
+        o.total_ms = fills[fill].number;
+    if (!(o.present & ADP_O_PROMPT))
+        o.prompt_tokens = fills[fill].integer;
+    if (!(o.present & ADP_O_OUTPUT))
+        o.output_tokens = fills[fill].integer;
+    if (!(o.present & ADP_O_STATUS))
+        o.http_status = (uint32_t)fills[fill].integer;
+    t->settled++;
+    adp_subject_outcome(t->subject, instance, &o);
+}
+
+static void settle_one(struct adp_traffic *t, const struct adp_instance *instance,
+                       uint32_t end)
+{
+    uint32_t i = (uint32_t)(adp_subject_next(&t->seed) % t->n_pending);
+    uint64_t ticket = t->ticket[i];
+    t->ticket[i] = t->ticket[--t->n_pending];
+    give_back(t, instance, ticket, end);
+}
+
+void adp_traffic_answered(struct adp_traffic *t, const struct adp_instance *instance,
+                          const struct adp_verdict *verdict)
+{
+    bool runs = verdict->action == ADP_ADMIT;
+    bool governed = !t->plan.every_end || chance(t, 0.9);
+    uint32_t most =
+        t->plan.pending < ADP_TRAFFIC_PENDING ? t->plan.pending : ADP_TRAFFIC_PENDING;
+    if (verdict->ticket && (!runs || !governed))
+        give_back(t, instance, verdict->ticket, ADP_NOT_RUN);
+    else if (verdict->ticket)
+        t->ticket[t->n_pending++] = verdict->ticket;
+    while (t->n_pending && (t->n_pending >= most || (most == PENDING && chance(t, 0.45))))
+        settle_one(t, instance, next_end(t));
+}
+
+void adp_traffic_settle(struct adp_traffic *t, const struct adp_instance *instance,
+                        uint32_t end)
+{
+    while (t->n_pending)
+        settle_one(t, instance, end ? end : next_end(t));
+}
+
+/* --- playing --- */
+
+void adp_play_open(struct adp_play *play, const struct adp_subject *subject,
+                   const struct adp_plan *plan, const struct adp_start *start)
+{
+    play->subject = subject;
+    adp_traffic_init(&play->traffic, subject, plan, start->param);
+    adp_subject_must_create(&play->instance, subject, start);
+    subject->trial->slate->view = 0;
+}
+
+struct adp_said adp_play_step(struct adp_play *play)
+{
+    struct adp_answer answer;
+    const struct adp_view *view = adp_traffic_next(&play->traffic);
+    adp_subject_decide(play->subject, &play->instance, view, &answer);
+    adp_traffic_answered(&play->traffic, &play->instance, &answer.verdict);
+    return adp_verdict_said(&answer.verdict);
+}
+
+void adp_play_close(struct adp_play *play)
+{
+    adp_traffic_settle(&play->traffic, &play->instance, 0);
+    adp_subject_destroy(play->subject, &play->instance);
+}
+
+void adp_play_all(const struct adp_subject *subject, const struct adp_plan *plan,
+                  const struct adp_start *start, struct adp_said *said, uint32_t n)
+{
+    struct adp_play play;
+    adp_play_open(&play, subject, plan, start);
+    for (uint32_t i = 0; i < n; i++)
+        said[i] = adp_play_step(&play);
+    adp_play_close(&play);
+}
+
+uint32_t adp_play_differ(const struct adp_said *a, const struct adp_said *b, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (!adp_verdict_same(&a[i], &b[i]))
+            return i;
+    return n;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* System calls that end the check: a seccomp filter of this process's own. For good: for
+ * the child of a check, and this thread. */
+#ifndef ADP_RUNTIME_CHECK_TRAP_H
+#define ADP_RUNTIME_CHECK_TRAP_H
+
+#include "runtime/check/trial.h"
+
+enum adp_trap {
+    /* Sockets, threads and processes: what no constructor may make. */
+    ADP_TRAP_MAKING,
+    /* Every one but those that read the clock: how that is done is the machine's choice,
+     * and not allowed for another reason (hooks.h). */
+    ADP_TRAP_ALL
+};
+
+/* False: this system allows no filter. */
+bool adp_trap_set(struct adp_trial *trial, enum adp_trap trap);
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/* What a check says (runtime/check/trial.h). */
+#include "runtime/check/trial.h"
+
+#include "runtime/check/child.h"
+
+#include <stdarg.h>
+#include <string.h>
+#include <sys/mman.h>
+
+void adp_trial_at(struct adp_trial *trial, enum adp_called call)
+{
+    atomic_store_explicit(&trial->slate->call, call, memory_order_relaxed);
+}
+
+void adp_trial_doing(struct adp_trial *trial, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(trial->slate->doing, sizeof trial->slate->doing, format, args);
+    va_end(args);
+}
+
+void adp_trial_plain(struct adp_trial *trial)
+{
+    trial->slate->doing[0] = '\0';
+}
+
+static void say(struct adp_trial *trial, enum adp_check_status status, const char *format,
+                va_list args)
+{
+    vsnprintf(trial->slate->seen, sizeof trial->slate->seen, format, args);
+    trial->slate->status = (uint32_t)status + 1;
+}
+
+void adp_trial_note(struct adp_trial *trial, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(trial->slate->seen, sizeof trial->slate->seen, format, args);
+    va_end(args);
+}
+
+void adp_trial_fail(struct adp_trial *trial, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    say(trial, ADP_CHECK_FAIL, format, args);
+    va_end(args);
+    adp_child_exit(0);
+}
+
+void adp_trial_skip(struct adp_trial *trial, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    say(trial, ADP_CHECK_SKIP, format, args);
+    va_end(args);
+    adp_child_exit(0);
+}
+
+uint32_t adp_trial_share(const struct adp_trial *trial, uint32_t n)
+{
+    uint64_t share = (uint64_t)n * trial->options->percent / 100;
+    return share ? (uint32_t)share : 1;
+}
+
+void adp_trial_where(const struct adp_slate *slate, char *to, size_t cap)
+{
+    static const char *const calls[] = {
+        [ADP_CALL_NONE] = "",
+        [ADP_CALL_LOAD] = "while it was loaded",
+        [ADP_CALL_TABLES] = "while its tables were read",
+        [ADP_CALL_CREATE] = "in create",
+        [ADP_CALL_DECIDE] = "in decide",
+        [ADP_CALL_OUTCOME] = "in outcome",
+        [ADP_CALL_SAVE] = "in save",
+        [ADP_CALL_DESTROY] = "in destroy",
+        [ADP_CALL_EXTENSION] = "in extension",
+    };
+    uint32_t call = slate->call;
+    const char *word = call < sizeof calls / sizeof calls[0] ? calls[call] : "";
+    char view[32] = "";
+    if (*word && slate->view && call >= ADP_CALL_DECIDE)
+        snprintf(view, sizeof view, ", request %u", slate->view);
+    snprintf(to, cap, "%s%s%s%.*s", word, view, *word && slate->doing[0] ? ", " : "",
+             (int)sizeof slate->doing - 1, *word ? slate->doing : "");
+}
+
+void *adp_trial_shared(struct adp_trial *trial, size_t bytes)
+{
+    void *at =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED)
+        adp_trial_skip(trial, "no memory for it: %zu bytes", bytes);
+    return at;
+}

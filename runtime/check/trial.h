@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/* A check on its way: what it may look at, and how it says what it found.
+ *
+ * Its process writes to a slate that it shares with the process that waits for it, so
+ * that after a crash it is still known what was being called.
+ *
+ *  1. fail and skip end the process at once: a check is a list of questions, and the
+ * first that is answered badly is the answer.
+ *  2. A check whose function returns has passed. */
+#ifndef ADP_RUNTIME_CHECK_TRIAL_H
+#define ADP_RUNTIME_CHECK_TRIAL_H
+
+#include "runtime/check/check.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+/* Shared memory. Nothing here is to be trusted further than text is: the policy may have
+ * written into it. */
+struct adp_slate {
+    uint32_t status; /* enum adp_check_status + 1; 0: nothing said */
+    /* Written by every thread of the check, each for itself: relaxed. */
+    _Atomic uint32_t view; /* number of the request at hand, from 1; 0: none */
+    _Atomic uint32_t call; /* enum adp_called */
+    char doing[160];       /* what is special about the requests at hand; or "" */
+    char seen[ADP_CHECK_SEEN];
+    char policy[64]; /* its name, once read */
+};
+
+/* What of the policy is being called. */
+enum adp_called {
+    ADP_CALL_NONE,
+    ADP_CALL_LOAD,
+    ADP_CALL_TABLES,
+    ADP_CALL_CREATE,
+    ADP_CALL_DECIDE,
+    ADP_CALL_OUTCOME,
+    ADP_CALL_SAVE,
+    ADP_CALL_DESTROY,
+    ADP_CALL_EXTENSION
+};
+
+struct adp_trial {
+    const char *path, *sha256; /* the operator's file, and what it held */
+    const uint8_t *bytes;
+    size_t len;
+    const struct adp_check_options *options;
+    uint32_t seed;
+    const char *scratch;     /* a folder of this run's own, absolute, mode 0700 */
+    struct adp_slate *slate; /* shared with whoever waits */
+};
+
+/* What is being called, for whoever reads the slate afterwards. */
+void adp_trial_at(struct adp_trial *trial, enum adp_called call);
+/* What is special about the requests from here on; or that nothing is. */
+void adp_trial_doing(struct adp_trial *trial, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void adp_trial_plain(struct adp_trial *trial);
+
+/* Passes, unless something fails later, and notes what is worth knowing. */
+void adp_trial_note(struct adp_trial *trial, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Ends this process. Safe in a signal's handler, once the text is made. */
+_Noreturn void adp_trial_fail(struct adp_trial *trial, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+_Noreturn void adp_trial_skip(struct adp_trial *trial, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* `percent` of n, at least 1. */
+uint32_t adp_trial_share(const struct adp_trial *trial, uint32_t n);
+
+/* "in decide, request 17, with slots that are absent holding NaN"; "" when nothing of the
+ * policy is being called. */
+void adp_trial_where(const struct adp_slate *slate, char *to, size_t cap);
+
+/* Memory that processes forked later share with this one; ends the process when there is
+ * none. Never freed. */
+void *adp_trial_shared(struct adp_trial *trial, size_t bytes);
+
+#endif

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: MIT */
+/* admitperf policies: what can be loaded here, and what it reads, takes and refuses. */
+#include "core/line.h"
+#include "core/number.h"
+#include "runtime/cli/args.h"
+#include "runtime/cli/say.h"
+#include "runtime/loader/loader.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct adp_option options[] = {
+    { 'j', "json", NULL, "for machines: one array of objects" },
+    { 0 },
+};
+
+static int run(struct adp_args *args);
+
+const struct adp_command adp_cmd_policies = {
+    .name = "policies",
+    .does = "list the policies that can be loaded here, or describe some",
+    .synopsis = "[--json] [NAME | FILE.so]...",
+    .about =
+        "Without a name: every policy in the folders of $ADMITPERF_PLUGIN_PATH "
+        "(absolute,\n"
+        "colon-separated) and in the installed folder; of two with one name the first "
+        "is\n"
+        "what `use: NAME` loads. A word with a slash is a file.\n"
+        "\n"
+        "Each policy is really loaded, so what cannot be loaded is said here as well.",
+    .options = options,
+    .example = "admitperf policies queue_depth",
+    .exits = "0  all of them are listed\n"
+             "2  bad usage, nothing found, or one of them cannot be loaded",
+    .run = run,
+};
+
+static const char *op_sign(uint32_t op)
+{
+    static const char *const signs[] = {
+        [ADP_GE] = ">=", [ADP_GT] = ">", [ADP_LE] = "<=", [ADP_LT] = "<"
+    };
+    return op < sizeof signs / sizeof signs[0] && signs[op] ? signs[op] : "?";
+}
+
+static const char *kind_word(uint32_t kind)
+{
+    return kind == ADP_I64 ? "integer" : kind == ADP_BOOL ? "boolean" : "number";
+}
+
+/* A number as it is read back; the text lives until the fourth call from now. */
+static const char *number(double value)
+{
+    static char texts[4][ADP_NUMBER_MAX + 1];
+    static unsigned turn;
+    char *text = texts[turn++ % 4];
+    text[adp_number_print(text, value)] = '\0';
+    return text;
+}
+
+static void print_param(const struct adp_param *p, const char *lead, bool whole)
+{
+    const char *unit = p->unit && p->unit[0] ? p->unit : kind_word(p->kind);
+    printf("  %-8s  %-16s  %s, %s to %s, ", lead, p->name, unit, number(p->lo),
+           number(p->hi));
+    if (p->flags & ADP_REQUIRED)
+        printf("required\n");
+    else
+        printf("default %s\n", number(p->dflt));
+    if (whole && p->doc)
+        printf("  %-8s  %-16s  %s\n", "", "", p->doc);
+}
+
+static void print_gates(const struct adp_loaded *loaded)
+{
+    uint32_t n = loaded->policy.n_gates;
+    for (uint32_t i = 0; i < n; i++) {
+        struct adp_gate g = adp_loaded_gate(loaded, i);
+        bool same_rule = i > 0 && adp_loaded_gate(loaded, i - 1).rule == g.rule;
+        struct adp_signal s = adp_loaded_signal(loaded, g.signal);
+        const char *word = i == 0 ? "  refuses   " : same_rule ? " and " : " or ";
+        printf("%s%s %s ", word, s.name, op_sign(g.op));
+        if (g.param == ADP_NONE)
+            printf("its own threshold");
+        else
+            printf("%s", adp_loaded_param(loaded, g.param).name);
+    }
+    if (n)
+        printf("\n");
+}
+
+static void print_card(const struct adp_loaded *loaded)
+{
+    struct adp_card c = adp_loaded_card(loaded);
+    const struct {
+        const char *name, *value;
+    } rows[] = {
+        { "unit", c.unit },
+        { "setting", c.setting },
+        { "slo", c.slo_awareness },
+        { "quantity", c.signal_quantity },
+        { "structure", c.signal_structure },
+        { "assumes", c.metadata_assumed },
+        { "portable", c.portability },
+        { "source", c.source },
+        { "file", loaded->path },
+        { "sha256", loaded->sha256 },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (rows[i].value)
+            printf("  %-9s %s\n", rows[i].name, rows[i].value);
+    }
+}
+
+static void print_policy(const struct adp_loaded *loaded, bool whole)
+{
+    const struct adp_policy *p = &loaded->policy;
+    printf("%s%s%s%s", p->name, p->version ? " " : "", p->version ? p->version : "",
+           loaded->baseline ? " (baseline)" : "");
+    printf("%s%s\n", p->doc ? ": " : "", p->doc ? p->doc : "");
+    for (uint32_t i = 0; i < p->n_signals; i++) {
+        struct adp_signal s = adp_loaded_signal(loaded, i);
+        printf("  %-8s  %-16s  %s\n", i ? "" : "reads", s.name, s.unit);
+    }
+    for (uint32_t i = 0; i < p->n_params; i++) {
+        struct adp_param param = adp_loaded_param(loaded, i);
+        print_param(&param, i ? "" : "takes", whole);
+    }
+    print_gates(loaded);
+    if (whole)
+        print_card(loaded);
+    printf("\n");
+}
+
+static void write_tables(struct adp_line *out, const struct adp_loaded *loaded)
+{
+    const struct adp_policy *p = &loaded->policy;
+    adp_line_key(out, "signals");
+    adp_line_puts(out, "[");
+    for (uint32_t i = 0; i < p->n_signals; i++) {
+        struct adp_signal s = adp_loaded_signal(loaded, i);
+        adp_line_puts(out, i ? ",{" : "{");
+        adp_line_key(out, "name");
+        adp_line_string_or_null(out, s.name);
+        adp_line_key(out, "unit");
+        adp_line_string_or_null(out, s.unit);
+        adp_line_puts(out, "}");
+    }
+    adp_line_puts(out, "]");
+    adp_line_key(out, "params");
+    adp_line_puts(out, "[");
+    for (uint32_t i = 0; i < p->n_params; i++) {
+        struct adp_param q = adp_loaded_param(loaded, i);
+        bool required = q.flags & ADP_REQUIRED;
+        adp_line_puts(out, i ? ",{" : "{");
+        adp_line_key(out, "name");
+        adp_line_string_or_null(out, q.name);
+        adp_line_key(out, "unit");
+        adp_line_string_or_null(out, q.unit);
+        adp_line_key(out, "doc");
+        adp_line_string_or_null(out, q.doc);
+        adp_line_key(out, "kind");
+        adp_line_string_or_null(out, kind_word(q.kind));
+        adp_line_key(out, "min");
+        adp_line_number(out, q.lo);
+        adp_line_key(out, "max");
+        adp_line_number(out, q.hi);
+        adp_line_key(out, "required");
+        adp_line_puts(out, required ? "true" : "false");
+        adp_line_key(out, "default");
+        if (required)
+            adp_line_puts(out, "null");
+        else
+            adp_line_number(out, q.dflt);
+        adp_line_puts(out, "}");
+    }
+    adp_line_puts(out, "]");
+    adp_line_key(out, "gates");
+    adp_line_puts(out, "[");
+    for (uint32_t i = 0; i < p->n_gates; i++) {
+        struct adp_gate g = adp_loaded_gate(loaded, i);
+        adp_line_puts(out, i ? ",{" : "{");
+        adp_line_key(out, "rule");
+        adp_line_u64(out, g.rule);
+        adp_line_key(out, "signal");
+        adp_line_string_or_null(out, adp_loaded_signal(loaded, g.signal).name);
+        adp_line_key(out, "op");
+        adp_line_string_or_null(out, op_sign(g.op));
+        adp_line_key(out, "param");
+        adp_line_string_or_null(
+            out, g.param == ADP_NONE ? NULL : adp_loaded_param(loaded, g.param).name);
+        adp_line_puts(out, "}");
+    }
+    adp_line_puts(out, "]");
+}
+
+static void write_card(struct adp_line *out, const struct adp_loaded *loaded)
+{
+    struct adp_card c = adp_loaded_card(loaded);
+    const struct {
+        const char *name, *value;
+    } rows[] = {
+        { "unit", c.unit },
+        { "setting", c.setting },
+        { "slo_awareness", c.slo_awareness },
+        { "signal_quantity", c.signal_quantity },
+        { "signal_structure", c.signal_structure },
+        { "metadata_assumed", c.metadata_assumed },
+        { "portability", c.portability },
+        { "source", c.source },
+        { "margin_unit", c.margin_unit },
+    };
+    adp_line_key(out, "card");
+    adp_line_puts(out, "{");
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        adp_line_key(out, rows[i].name);
+        adp_line_string_or_null(out, rows[i].value);
+    }
+    adp_line_puts(out, "}");
+}
+
+static void write_policy(struct adp_line *out, const struct adp_loaded *loaded)
+{
+    const struct adp_policy *p = &loaded->policy;
+    const struct {
+        const char *name, *value;
+    } rows[] = {
+        { "name", p->name },      { "version", p->version },    { "doc", p->doc },
+        { "file", loaded->path }, { "sha256", loaded->sha256 },
+    };
+    adp_line_puts(out, "{");
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        adp_line_key(out, rows[i].name);
+        adp_line_string_or_null(out, rows[i].value);
+    }
+    adp_line_key(out, "baseline");
+    adp_line_puts(out, loaded->baseline ? "true" : "false");
+    adp_line_key(out, "threading");
+    adp_line_string_or_null(out,
+                            p->threading == ADP_CONCURRENT ? "concurrent" : "serial");
+    write_tables(out, loaded);
+    write_card(out, loaded);
+    adp_line_puts(out, "}");
+}
+
+struct listing {
+    bool json, whole;
+    unsigned found, failed;
+    struct adp_line out; /* JSON */
+};
+
+static void show(void *ctx, const char *path)
+{
+    struct listing *list = ctx;
+    struct adp_loaded *loaded;
+    struct adp_error err = { 0 };
+    list->found++;
+    if (adp_loader_load(&loaded, path, NULL, &err) < 0) {
+        adp_say_error(&err);
+        list->failed++;
+        return;
+    }
+    if (list->json) {
+        if (list->out.len > 1)
+            adp_line_puts(&list->out, ",");
+        write_policy(&list->out, loaded);
+    } else {
+        print_policy(loaded, list->whole);
+    }
+    adp_loaded_destroy(loaded);
+}
+
+/* The policy a word on the command line means; what cannot be found is said. */
+static void show_named(struct listing *list, const char *word)
+{
+    char path[PATH_MAX], absolute[PATH_MAX];
+    struct adp_error err = { 0 };
+    bool file = strchr(word, '/') != NULL;
+    if (file && !realpath(word, absolute)) {
+        adp_say("%s: %s", word, strerror(errno));
+        list->failed++;
+        return;
+    }
+    if (adp_loader_find(word, file ? absolute : NULL, path, sizeof path, &err) < 0) {
+        adp_say_error(&err);
+        list->failed++;
+        return;
+    }
+    show(list, path);
+}
+
+static int list_all(struct listing *list)
+{
+    struct adp_error err = { 0 };
+    if (adp_loader_list(show, list, &err) < 0) {
+        adp_say_error(&err);
+        return ADP_EXIT_BAD;
+    }
+    if (!list->found) {
+        adp_say("no policy found: neither in $ADMITPERF_PLUGIN_PATH nor in the "
+                "installed folder");
+        return ADP_EXIT_BAD;
+    }
+    return ADP_EXIT_DONE;
+}
+
+static int run(struct adp_args *args)
+{
+    struct listing list = { 0 };
+    for (int o; (o = adp_args_next(args)) != ADP_ARGS_END;) {
+        if (o == 'j')
+            list.json = true;
+        else if (o != ADP_ARGS_OPERAND)
+            return args->exit;
+    }
+    list.whole = args->n_operands > 0;
+    adp_line_init(&list.out);
+    adp_line_puts(&list.out, "[");
+    for (size_t i = 0; i < args->n_operands; i++)
+        show_named(&list, args->operands[i]);
+    int code = list.whole ? ADP_EXIT_DONE : list_all(&list);
+    adp_line_puts(&list.out, "]\n");
+    if (list.json && !list.out.broken)
+        fwrite(list.out.text, 1, list.out.len, stdout);
+    if (list.out.broken)
+        adp_say("out of memory");
+    bool bad = list.failed || list.out.broken;
+    adp_line_finish(&list.out);
+    return bad ? ADP_EXIT_BAD : code;
+}

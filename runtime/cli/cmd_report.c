@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/* admitperf report: what a policy did in a log, and whether it could have fired. */
+#include "runtime/analysis/report.h"
+#include "runtime/cli/args.h"
+#include "runtime/cli/say.h"
+
+enum { OPT_CHECK = 256 };
+
+static const struct adp_option options[] = {
+    { OPT_CHECK, "check", NULL,
+      "exit 1 unless the log can support a claim: LIVE,\n"
+      "or a baseline, and no loss that is not recorded" },
+    { 'j', "json", NULL, "for machines: one object" },
+    { 0 },
+};
+
+static int run(struct adp_args *args);
+
+const struct adp_command adp_cmd_report = {
+    .name = "report",
+    .does = "say what a policy did in a log, and whether it could have fired",
+    .synopsis = "[--check] [--json] LOG|DIR|-...",
+    .about = "Reads logs, and every *.jsonl below folders. The finding comes first:\n"
+             "\n"
+             "  LIVE     the policy fired, or all gates of one of its rules held\n"
+             "  INERT    it could be judged and never fired: how close it came is on the "
+             "page\n"
+             "  UNKNOWN  a baseline, no decisions, or signals that were never supplied\n"
+             "\n"
+             "Then the ranges of the signals, the refusals, what it cost, and everything "
+             "that\n"
+             "weakens the page. `admitperf terms WORD` explains a word on it.",
+    .options = options,
+    .example = "admitperf report experiments/demo/kv_threshold",
+    .exits = "0  the page was written, and --check holds\n"
+             "1  --check does not hold; stderr says why\n"
+             "2  bad usage, or a log that cannot be read",
+    .run = run,
+};
+
+static int answer(const struct adp_report *report, bool json, bool check)
+{
+    int code = json ? adp_report_json(report, stdout) : adp_report_print(report, stdout);
+    if (code == ADP_ENOMEM) {
+        adp_say("out of memory");
+        return ADP_EXIT_BAD;
+    }
+    if (json)
+        adp_report_unread(report, stderr);
+    /* What could not be written is seen at the end, by the caller. */
+    return check && !adp_report_check(report, stderr) ? ADP_EXIT_NO : ADP_EXIT_DONE;
+}
+
+static int run(struct adp_args *args)
+{
+    bool check = false, json = false;
+    for (int o; (o = adp_args_next(args)) != ADP_ARGS_END;) {
+        if (o == OPT_CHECK)
+            check = true;
+        else if (o == 'j')
+            json = true;
+        else if (o != ADP_ARGS_OPERAND)
+            return args->exit;
+    }
+    if (!args->n_operands)
+        return adp_args_wrong(args, "no log given: a file, a folder, or - for stdin");
+    struct adp_report *report;
+    struct adp_error err = { 0 };
+    if (adp_report_read(adp_args_operands(args), args->n_operands, &report, &err) < 0) {
+        adp_say_error(&err);
+        return ADP_EXIT_BAD;
+    }
+    int code = answer(report, json, check);
+    adp_report_destroy(report);
+    return code;
+}

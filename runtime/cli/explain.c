@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/* One decision and why. Verdict, reason and status are the policy's, as in the log;
+ * whether the host was told them is said beside. */
+#include "runtime/cli/explain.h"
+
+#include "core/expr.h"
+#include "core/line.h"
+#include "core/number.h"
+#include "core/reason.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static const char *verdict_word(uint32_t action)
+{
+    return action == ADP_REJECT ? "reject" : action == ADP_DEFER ? "defer" : "admit";
+}
+
+static const struct adp_signals *signals(const struct adp_explained *e)
+{
+    return adp_host_config(e->runtime)->signals;
+}
+
+static bool is_present(const struct adp_explained *e, uint32_t signal)
+{
+    return e->why.present >> signal & 1u;
+}
+
+/* The source that supplied the signal, as written; NULL when none did. */
+static const char *source_of(const struct adp_explained *e, uint32_t signal)
+{
+    enum adp_aggregate aggregate;
+    if (!is_present(e, signal) || !e->why.readings || e->why.readings[signal].source < 0)
+        return NULL;
+    return adp_expr_text(adp_signals_source(
+        signals(e), signal, (uint32_t)e->why.readings[signal].source, &aggregate));
+}
+
+/* Why it is absent. */
+static const char *why_of(const struct adp_explained *e, uint32_t signal)
+{
+    if (!e->why.readings)
+        return adp_why_word(ADP_WHY_NO_SNAPSHOT);
+    enum adp_why why = e->why.readings[signal].why;
+    return adp_why_word(why == ADP_WHY_PRESENT ? ADP_WHY_STALE : why);
+}
+
+/* A number in at most 6 significant digits; the text lives until the fourth call from
+ * now. */
+static const char *number(double value)
+{
+    static char texts[4][32];
+    static unsigned turn;
+    char *text = texts[turn++ % 4];
+    snprintf(text, sizeof texts[0], "%.6g", value == 0 ? 0.0 : value); /* not "-0" */
+    return text;
+}
+
+/* --- for people --- */
+
+static void print_verdict(const struct adp_explained *e)
+{
+    const adp_decision *d = &e->decision;
+    printf("%s", verdict_word(d->policy_action));
+    if (e->why.reason)
+        printf(": %s, status %u", adp_reason_word(e->why.reason), e->why.status);
+    if (e->why.retry_after_ms)
+        printf(", retry after %u ms", e->why.retry_after_ms);
+    printf("\n\n");
+    if (d->fault)
+        printf("  fault     %s: the policy's answer could not be used, on_error spoke\n",
+               d->fault);
+}
+
+static void print_enforcement(const struct adp_explained *e)
+{
+    double share = adp_host_config(e->runtime)->policies[0].enforce;
+    const struct adp_loaded *policy = adp_host_policy(e->runtime, 0);
+    printf("  policy    %s %s\n", policy->policy.name,
+           policy->policy.version ? policy->policy.version : "");
+    printf("  arm       %s: ", e->why.governed ? "governed" : "ungoverned");
+    if (e->request_id)
+        printf("this request id falls on %s of a split that governs below %s\n",
+               number(e->why.arm), number(share));
+    else
+        printf("without a request id a request is governed when enforce is 1, and it "
+               "is %s\n",
+               number(share));
+    printf("  enforced  %s: the host is told %s, %u\n",
+           e->decision.enforced ? "yes" : "no", verdict_word(e->decision.action),
+           e->decision.status);
+}
+
+static void print_gate(const struct adp_gate_state *g)
+{
+    printf("  rule %u  %s %s ", g->rule, g->signal, g->op);
+    if (g->has_threshold)
+        printf("%s", number(g->threshold));
+    else
+        printf("(no fixed threshold)");
+    if (!g->has_value)
+        printf("   absent: an absent signal holds no gate\n");
+    else if (!g->has_threshold)
+        printf("   reads %s\n", number(g->value));
+    else if (g->held)
+        printf("   holds: reads %s, %s beyond\n", number(g->value), number(g->distance));
+    else
+        printf("   does not hold: reads %s, %s short\n", number(g->value),
+               number(fabs(g->distance)));
+}
+
+static void print_gates(const struct adp_explained *e)
+{
+    if (!e->why.n_gates)
+        return;
+    printf("\nGates: a rule refuses when all of its gates hold\n");
+    for (uint32_t i = 0; i < e->why.n_gates; i++)
+        print_gate(&e->why.gates[i]);
+}
+
+static bool is_read(const struct adp_explained *e, uint32_t signal)
+{
+    const struct adp_loaded *policy = adp_host_policy(e->runtime, 0);
+    for (uint32_t i = 0; i < policy->policy.n_signals; i++) {
+        if (adp_signals_find(signals(e), adp_loaded_signal(policy, i).name) ==
+            (int)signal)
+            return true;
+    }
+    return false;
+}
+
+static void print_signals(const struct adp_explained *e)
+{
+    printf("\nSignals: * is read by the policy\n");
+    for (uint32_t i = 0; i < e->why.n_signals; i++) {
+        const char *mark = is_read(e, i) ? "*" : " ";
+        const char *name = adp_signals_name(signals(e), i);
+        if (is_present(e, i))
+            printf("%s %-16s %12s  from %s", mark, name, number(e->why.value[i]),
+                   source_of(e, i) ? source_of(e, i) : "the host");
+        else
+            printf("%s %-16s %12s  absent: %s", mark, name, "--", why_of(e, i));
+        const struct adp_reading *r = e->why.readings ? &e->why.readings[i] : NULL;
+        if (r && r->why == ADP_WHY_AMBIGUOUS && r->differ[0])
+            printf(" (series differ in %s)", r->differ);
+        if (r && r->skipped && is_present(e, i))
+            printf(" (%u series left out: %s)", r->skipped, adp_why_word(r->skipped_why));
+        printf("\n");
+    }
+}
+
+void adp_explain_text(const struct adp_explained *e)
+{
+    print_verdict(e);
+    print_enforcement(e);
+    print_gates(e);
+    print_signals(e);
+}
+
+/* --- for machines --- */
+
+static void put_bool(struct adp_line *to, const char *key, bool value)
+{
+    adp_line_key(to, key);
+    adp_line_puts(to, value ? "true" : "false");
+}
+
+static void put_word(struct adp_line *to, const char *key, const char *word)
+{
+    adp_line_key(to, key);
+    adp_line_string_or_null(to, word);
+}
+
+/* null unless `known`. */
+static void put_number(struct adp_line *to, const char *key, bool known, double value)
+{
+    adp_line_key(to, key);
+    adp_line_number(to, known ? value : NAN);
+}
+
+static void put_signals(struct adp_line *to, const struct adp_explained *e)
+{
+    adp_line_key(to, "signals");
+    adp_line_puts(to, "{");
+    for (uint32_t i = 0; i < e->why.n_signals; i++) {
+        adp_line_key(to, adp_signals_name(signals(e), i));
+        adp_line_puts(to, "{");
+        put_number(to, "value", is_present(e, i), e->why.value[i]);
+        put_word(to, "source", source_of(e, i));
+        put_word(to, "why", is_present(e, i) ? NULL : why_of(e, i));
+        adp_line_puts(to, "}");
+    }
+    adp_line_puts(to, "}");
+}
+
+static void put_gates(struct adp_line *to, const struct adp_explained *e)
+{
+    adp_line_key(to, "gates");
+    adp_line_puts(to, "[");
+    for (uint32_t i = 0; i < e->why.n_gates; i++) {
+        const struct adp_gate_state *g = &e->why.gates[i];
+        adp_line_puts(to, i ? ",{" : "{");
+        adp_line_key(to, "rule");
+        adp_line_u64(to, g->rule);
+        put_word(to, "signal", g->signal);
+        put_word(to, "op", g->op);
+        put_number(to, "threshold", g->has_threshold, g->threshold);
+        put_number(to, "value", g->has_value, g->value);
+        put_number(to, "distance", g->has_threshold && g->has_value, g->distance);
+        adp_line_puts(to, "}");
+    }
+    adp_line_puts(to, "]");
+}
+
+int adp_explain_json(const struct adp_explained *e)
+{
+    struct adp_line to;
+    adp_line_init(&to);
+    adp_line_puts(&to, "{");
+    put_word(&to, "verdict", verdict_word(e->decision.policy_action));
+    adp_line_key(&to, "status");
+    adp_line_u64(&to, e->why.status);
+    put_word(&to, "reason", adp_reason_word(e->why.reason));
+    put_number(&to, "retry_after_ms", e->why.retry_after_ms != 0, e->why.retry_after_ms);
+    put_bool(&to, "enforced", e->decision.enforced);
+    put_word(&to, "arm", e->why.governed ? "governed" : "ungoverned");
+    put_word(&to, "fault", e->decision.fault);
+    put_signals(&to, e);
+    put_gates(&to, e);
+    adp_line_puts(&to, "}\n");
+    int code = to.broken ? ADP_ENOMEM : 0;
+    if (code == 0)
+        fwrite(to.text, 1, to.len, stdout);
+    adp_line_finish(&to);
+    return code;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* One decision and why, as a page for people or one object for machines. */
+#ifndef ADP_RUNTIME_CLI_EXPLAIN_H
+#define ADP_RUNTIME_CLI_EXPLAIN_H
+
+#include "runtime/host/host.h"
+
+struct adp_explained {
+    const adp_runtime *runtime;
+    const char *request_id; /* NULL: none given */
+    adp_decision decision;
+    struct adp_explanation why;
+};
+
+/* To stdout. */
+void adp_explain_text(const struct adp_explained *e);
+/* ADP_ENOMEM: nothing was written. */
+int adp_explain_json(const struct adp_explained *e);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* What goes to stderr, and whether a terminal is there to see it in colour. */
+#include "runtime/cli/say.h"
+
+#include "core/error.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void say(const char *name, const char *format, va_list args)
+{
+    struct adp_error e = { .code = ADP_EINVAL };
+    char line[sizeof e.text * 4];
+    vsnprintf(e.text, sizeof e.text, format, args);
+    adp_error_format(&e, line, sizeof line);
+    fprintf(stderr, "%s%s\n", name, line);
+}
+
+void adp_say(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    say("admitperf: ", format, args);
+    va_end(args);
+}
+
+void adp_say_plain(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    say("", format, args);
+    va_end(args);
+}
+
+void adp_say_error(const struct adp_error *err)
+{
+    char line[(sizeof err->file + sizeof err->text) * 4];
+    adp_error_format(err, line, sizeof line);
+    fprintf(stderr, "admitperf: %s\n", line);
+}
+
+void adp_say_errors(const struct adp_errors *errors)
+{
+    for (uint32_t i = 0; i < errors->n; i++)
+        adp_say_error(&errors->list[i]);
+}
+
+bool adp_say_colour(FILE *stream)
+{
+    const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+    if ((no && no[0]) || (term && strcmp(term, "dumb") == 0))
+        return false;
+    return isatty(fileno(stream)) == 1;
+}

@@ -1,0 +1,687 @@
+/* SPDX-License-Identifier: MIT */
+/* Policies in C++17: <admitperf/policy.h> as a class.
+ *
+ *     struct mine : admitperf::policy {
+ *         static constexpr const char *name = "mine";
+ *         static constexpr adp_signal signals[] = { { "kv_pressure", "ratio", 0, 0 } };
+ *         static admitperf::verdict decide(const admitperf::view &v);
+ *     };
+ *     ADMITPERF_POLICY(mine);        // the one exported name
+ *
+ * What the class declares, as public static constexpr members; all but `name` may be left
+ * out: name, version, doc, signals, params, gates, card, threading, max_saved.
+ *
+ * What it does:
+ *     verdict decide(const view &)   [hot] static: no instance, any number of threads.
+ *                                    Else one thread at a time; with `threading =
+ *                                    ADP_CONCURRENT` any number, and it must be const
+ *     void outcome(const admitperf::outcome &)   [hot] optional; const as decide is
+ *     mine(const setup &) or mine()              [control] what it throws, create reports
+ *     std::string save() const                   [control] optional, with restore
+ *     bool restore(std::string_view)             [control] takes on what save returned
+ *                                    before a reload or restart; false, or a throw, when
+ *                                    that cannot be believed whole: then a new instance
+ *                                    starts afresh
+ *
+ *  1. What may be absent is an optional. A slot or place that the policy did not declare
+ *     throws, it is never read.
+ *  2. Nothing unwinds out of a policy. A decide that throws leaves no verdict, which the
+ *     operator's on_error answers; create reports what(); everything else is swallowed.
+ *     What a throw left behind in the state is the policy's own affair.
+ *  3. The table is a constant: nothing runs when the policy is loaded.
+ *
+ * Left to the author: no clock, no chance, no thread, no global that changes, no
+ * thread_local with a destructor, no destructor that throws. What is said in policy.h
+ * holds here. docs/writing-a-policy-cpp-rust.md has the build line. */
+#ifndef ADMITPERF_POLICY_HPP
+#define ADMITPERF_POLICY_HPP
+
+#include <admitperf/policy.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#ifndef __cpp_exceptions
+#error "the boundary is kept by catching: compile with exceptions, or write to policy.h"
+#endif
+
+namespace admitperf
+{
+
+class view;
+class outcome;
+class setup;
+class verdict;
+
+namespace detail
+{
+
+template <class T> std::optional<T> known(bool present, T value)
+{
+    return present ? std::optional<T>(value) : std::nullopt;
+}
+
+inline std::optional<std::string_view> text(const char *s)
+{
+    return s ? std::optional<std::string_view>(s) : std::nullopt;
+}
+
+inline void declared(bool is, const char *otherwise)
+{
+    if (!is)
+        throw std::out_of_range(otherwise);
+}
+
+template <class P> struct boundary;
+
+} // namespace detail
+
+/* --- what the host passes; valid for the call --- */
+
+/* What the host knows about this request. */
+class facts
+{
+  public:
+    explicit facts(const adp_request &raw) noexcept : r(raw)
+    {
+    }
+
+    std::optional<std::string_view> tenant() const
+    {
+        return detail::text(r.tenant);
+    }
+    std::optional<std::string_view> session() const
+    {
+        return detail::text(r.session);
+    }
+    std::optional<std::string_view> slo_class() const
+    {
+        return detail::text(r.slo_class);
+    }
+    /* XXH3-64 of the tenant, and of the session, the same on every host. */
+    std::optional<std::uint64_t> tenant_key() const
+    {
+        return detail::known(r.tenant != nullptr, r.tenant_key);
+    }
+    std::optional<std::uint64_t> session_key() const
+    {
+        return detail::known(r.session != nullptr, r.session_key);
+    }
+    std::optional<std::uint64_t> prompt_tokens() const
+    {
+        return detail::known((r.present & ADP_PROMPT) != 0, r.prompt_tokens);
+    }
+    std::optional<std::uint64_t> max_output_tokens() const
+    {
+        return detail::known((r.present & ADP_OUTPUT) != 0, r.max_output_tokens);
+    }
+    /* 0 normal, below 0 sheddable. */
+    std::optional<std::int64_t> priority() const
+    {
+        return detail::known((r.present & ADP_PRIORITY) != 0, r.priority);
+    }
+    /* Milliseconds from now. */
+    std::optional<double> ttft_deadline_ms() const
+    {
+        return detail::known((r.present & ADP_DEADLINE) != 0, r.ttft_deadline_ms);
+    }
+
+  private:
+    const adp_request &r;
+};
+
+/* All that a policy may know when it decides. */
+class view
+{
+  public:
+    view(const adp_view &raw, std::uint32_t n_signals, std::uint32_t n_params) noexcept
+        : v(raw), signals(n_signals), params(n_params)
+    {
+    }
+
+    /* Monotonic; may run backwards between threads. */
+    std::uint64_t now_ns() const noexcept
+    {
+        return v.now_ns;
+    }
+    /* In [0, 1), from the request id: a retry draws the same. */
+    double draw() const noexcept
+    {
+        return v.draw;
+    }
+    facts request() const noexcept
+    {
+        return facts(*v.request);
+    }
+
+    /* The signal, aggregated over the pool; nothing while it is absent. */
+    std::optional<double> signal(std::uint32_t slot) const
+    {
+        detail::declared(slot < signals, "a signal that is not declared");
+        if (!(v.present >> slot & 1u))
+            return std::nullopt;
+        return v.signal[slot];
+    }
+
+    /* The parameter, validated, as in force now. */
+    double param(std::uint32_t place) const
+    {
+        detail::declared(place < params, "a parameter that is not declared");
+        return v.param[place];
+    }
+
+    /* Replicas with readings of their own; 0: none known. */
+    std::uint32_t n_replicas() const noexcept
+    {
+        return v.n_replicas;
+    }
+
+    /* The signal on one replica. */
+    std::optional<double> replica(std::uint32_t row, std::uint32_t slot) const
+    {
+        detail::declared(slot < signals, "a signal that is not declared");
+        detail::declared(row < v.n_replicas, "a replica that is not there");
+        if (!(v.replica_present[row] >> slot & 1u))
+            return std::nullopt;
+        return v.replica[static_cast<std::uint64_t>(row) * signals + slot];
+    }
+
+    /* Gates: an absent signal holds none. */
+    bool ge(std::uint32_t slot, std::uint32_t place) const
+    {
+        const std::optional<double> value = signal(slot);
+        return value && *value >= param(place);
+    }
+    bool gt(std::uint32_t slot, std::uint32_t place) const
+    {
+        const std::optional<double> value = signal(slot);
+        return value && *value > param(place);
+    }
+    bool le(std::uint32_t slot, std::uint32_t place) const
+    {
+        const std::optional<double> value = signal(slot);
+        return value && *value <= param(place);
+    }
+    bool lt(std::uint32_t slot, std::uint32_t place) const
+    {
+        const std::optional<double> value = signal(slot);
+        return value && *value < param(place);
+    }
+
+  private:
+    const adp_view &v;
+    std::uint32_t signals, params;
+};
+
+/* What became of a ticket. */
+class outcome
+{
+  public:
+    explicit outcome(const adp_outcome &raw) noexcept : o(raw)
+    {
+    }
+
+    /* A kind that this header does not know reads as lost: release, do not learn. */
+    adp_end kind() const noexcept
+    {
+        return o.kind >= ADP_DONE && o.kind <= ADP_LOST ? static_cast<adp_end>(o.kind)
+                                                        : ADP_LOST;
+    }
+    std::uint64_t ticket() const noexcept
+    {
+        return o.ticket;
+    }
+    std::uint64_t now_ns() const noexcept
+    {
+        return o.now_ns;
+    }
+    std::optional<double> ttft_ms() const
+    {
+        return detail::known((o.present & ADP_O_TTFT) != 0, o.ttft_ms);
+    }
+    std::optional<double> total_ms() const
+    {
+        return detail::known((o.present & ADP_O_TOTAL) != 0, o.total_ms);
+    }
+    std::optional<std::uint64_t> prompt_tokens() const
+    {
+        return detail::known((o.present & ADP_O_PROMPT) != 0, o.prompt_tokens);
+    }
+    std::optional<std::uint64_t> output_tokens() const
+    {
+        return detail::known((o.present & ADP_O_OUTPUT) != 0, o.output_tokens);
+    }
+    std::optional<std::uint32_t> http_status() const
+    {
+        return detail::known((o.present & ADP_O_STATUS) != 0, o.http_status);
+    }
+
+  private:
+    const adp_outcome &o;
+};
+
+/* What the constructor is given. */
+class setup
+{
+  public:
+    setup(const adp_setup &raw, std::uint32_t n_params) noexcept
+        : s(raw), params(n_params)
+    {
+    }
+
+    /* Processes that share a quota: divide rates by it; 1: alone. */
+    std::uint32_t n_instances() const noexcept
+    {
+        return s.n_instances;
+    }
+
+    double param(std::uint32_t place) const
+    {
+        detail::declared(place < params, "a parameter that is not declared");
+        return s.param[place];
+    }
+
+    /* The operator's structured `config:` as JSON. Where one is given and the constructor
+     * does not ask for it, create fails. */
+    std::optional<std::string_view> config() const
+    {
+        asked = true;
+        return detail::text(s.config);
+    }
+
+  private:
+    const adp_setup &s;
+    std::uint32_t params;
+    mutable bool asked = false;
+    template <class P> friend struct detail::boundary;
+};
+
+/* --- the answer --- */
+
+/* Made by admit, reject and defer: there is no undecided one. */
+class verdict
+{
+  public:
+    /* When to come back, milliseconds, rounded up; not above 0, or NaN: no time is
+     * stated. */
+    verdict &retry_after_ms(double ms) noexcept
+    {
+        adp_verdict rounded {};
+        adp_defer(&rounded, 0, ADP_NONE, ms);
+        w.retry_after_ms = rounded.retry_after_ms;
+        w.set |= rounded.set;
+        return *this;
+    }
+    /* Not 0: comes back in exactly one outcome, whatever the action. */
+    verdict &ticket(std::uint64_t number) noexcept
+    {
+        w.ticket = number;
+        return *this;
+    }
+    /* At or above 0 when it fires; where no gates are declared. */
+    verdict &margin(double distance) noexcept
+    {
+        w.margin = distance;
+        w.set |= ADP_SET_MARGIN;
+        return *this;
+    }
+    /* The probability of refusal that `draw` was held against. */
+    verdict &p(double probability) noexcept
+    {
+        w.p = probability;
+        w.set |= ADP_SET_P;
+        return *this;
+    }
+
+  private:
+    verdict(adp_action action, std::uint32_t reason, std::uint32_t by) noexcept : w {}
+    {
+        w.action = action;
+        w.reason = reason;
+        w.binding = by;
+    }
+
+    /* Field by field: `size` and whatever lies behind `p` are the host's. */
+    void write(adp_verdict &to) const noexcept
+    {
+        to.action = w.action;
+        to.reason = w.reason;
+        to.retry_after_ms = w.retry_after_ms;
+        to.set = w.set;
+        to.binding = w.binding;
+        to.ticket = w.ticket;
+        to.margin = w.margin;
+        to.p = w.p;
+    }
+
+    adp_verdict w;
+    friend verdict admit() noexcept;
+    friend verdict reject(adp_reason, std::uint32_t) noexcept;
+    friend verdict defer(adp_reason, std::uint32_t, double) noexcept;
+    template <class P> friend struct detail::boundary;
+};
+
+inline verdict admit() noexcept
+{
+    return verdict(ADP_ADMIT, 0, ADP_NONE);
+}
+
+/* Do not come back soon. `by`: the signal that refuses, or ADP_NONE when none alone
+ * does. */
+inline verdict reject(adp_reason reason, std::uint32_t by) noexcept
+{
+    return verdict(ADP_REJECT, reason, by);
+}
+
+/* Come back in `ms` milliseconds. */
+inline verdict defer(adp_reason reason, std::uint32_t by, double ms) noexcept
+{
+    return verdict(ADP_DEFER, reason, by).retry_after_ms(ms);
+}
+
+/* --- what a policy declares --- */
+
+/* What a policy class inherits: nothing declared. */
+struct policy {
+    static constexpr const char *version = nullptr;
+    static constexpr const char *doc = nullptr;
+    static constexpr std::nullptr_t signals = nullptr;
+    static constexpr std::nullptr_t params = nullptr;
+    static constexpr std::nullptr_t gates = nullptr;
+    static constexpr adp_card card = {};
+    static constexpr adp_threading threading = ADP_SERIAL;
+    static constexpr std::uint32_t max_saved = 0; /* bytes that save returns at most */
+};
+
+/* Makes a card, in the survey's words:
+ *     static constexpr adp_card card = admitperf::card().unit("request"); */
+class card
+{
+  public:
+    constexpr card &unit(const char *word)
+    {
+        return set(&adp_card::unit, word);
+    }
+    constexpr card &setting(const char *word)
+    {
+        return set(&adp_card::setting, word);
+    }
+    constexpr card &slo_awareness(const char *word)
+    {
+        return set(&adp_card::slo_awareness, word);
+    }
+    constexpr card &signal_quantity(const char *word)
+    {
+        return set(&adp_card::signal_quantity, word);
+    }
+    constexpr card &signal_structure(const char *word)
+    {
+        return set(&adp_card::signal_structure, word);
+    }
+    constexpr card &metadata_assumed(const char *word)
+    {
+        return set(&adp_card::metadata_assumed, word);
+    }
+    constexpr card &portability(const char *word)
+    {
+        return set(&adp_card::portability, word);
+    }
+    constexpr card &source(const char *text)
+    {
+        return set(&adp_card::source, text);
+    }
+    constexpr card &margin_unit(const char *unit)
+    {
+        return set(&adp_card::margin_unit, unit);
+    }
+    constexpr card &baseline()
+    {
+        c.flags |= ADP_BASELINE;
+        return *this;
+    }
+    constexpr operator adp_card() const
+    {
+        return c;
+    }
+
+  private:
+    constexpr card &set(const char *adp_card::*field, const char *text)
+    {
+        c.*field = text;
+        return *this;
+    }
+    adp_card c {};
+};
+
+/* --- the boundary --- */
+
+namespace detail
+{
+
+template <class T, std::size_t N> constexpr std::uint32_t count(const T (&)[N])
+{
+    return static_cast<std::uint32_t>(N);
+}
+constexpr std::uint32_t count(std::nullptr_t)
+{
+    return 0;
+}
+
+template <class P, class = void> struct has_outcome : std::false_type {
+};
+template <class P>
+struct has_outcome<P, std::void_t<decltype(&P::outcome)>> : std::true_type {
+};
+template <class P, class = void> struct has_save : std::false_type {
+};
+template <class P> struct has_save<P, std::void_t<decltype(&P::save)>> : std::true_type {
+};
+template <class P, class = void> struct has_restore : std::false_type {
+};
+template <class P>
+struct has_restore<P, std::void_t<decltype(&P::restore)>> : std::true_type {
+};
+
+template <class P>
+inline constexpr bool has_instance =
+    std::is_member_function_pointer_v<decltype(&P::decide)>;
+
+/* Runs foreign code; what it throws ends here. */
+template <class F> void guarded(F &&f) noexcept
+{
+    try {
+        f();
+    } catch (...) {
+    }
+}
+
+/* One line, cut to the host's room between characters. */
+inline void say(const adp_setup &s, const char *problem) noexcept
+{
+    if (!s.error || !s.error_cap)
+        return;
+    std::size_t n = std::strlen(problem);
+    if (n >= s.error_cap)
+        for (n = s.error_cap - 1; n && (problem[n] & 0xc0) == 0x80; n--)
+            ;
+    for (std::size_t i = 0; i < n; i++) {
+        const unsigned char byte = static_cast<unsigned char>(problem[i]);
+        s.error[i] = byte < 0x20 || byte == 0x7f ? ' ' : problem[i];
+    }
+    s.error[n] = '\0';
+}
+
+/* The functions of the table. They are C's to every compiler this runs with, though a
+ * template cannot be declared so. */
+template <class P> struct boundary {
+    static constexpr std::uint32_t n_signals = count(P::signals);
+    static constexpr std::uint32_t n_params = count(P::params);
+    static constexpr std::uint32_t n_gates = count(P::gates);
+
+    static std::unique_ptr<P> construct(const setup &s)
+    {
+        if constexpr (std::is_constructible_v<P, const setup &>) {
+            return std::make_unique<P>(s);
+        } else {
+            (void)s;
+            return std::make_unique<P>();
+        }
+    }
+
+    static std::unique_ptr<P> make(const adp_setup &raw)
+    {
+        const setup s(raw, n_params);
+        std::unique_ptr<P> made = construct(s);
+        if (raw.config && !s.asked)
+            throw std::invalid_argument("it takes no config");
+        if constexpr (has_restore<P>::value) {
+            const std::string_view saved(static_cast<const char *>(raw.saved),
+                                         raw.saved ? raw.saved_len : 0);
+            bool believed = false;
+            if (raw.saved) {
+                guarded([&] { believed = made->restore(saved); });
+                if (!believed)
+                    made = construct(s);
+            }
+        }
+        return made;
+    }
+
+    static void *create(const adp_setup *raw) noexcept
+    {
+        try {
+            return make(*raw).release();
+        } catch (const std::exception &problem) {
+            say(*raw, problem.what());
+        } catch (...) {
+            say(*raw, "it threw what is no std::exception");
+        }
+        return nullptr;
+    }
+
+    static void destroy(void *self) noexcept
+    {
+        guarded([self] { delete static_cast<P *>(self); });
+    }
+
+    static void decide(void *self, const adp_view *raw, adp_verdict *to) noexcept
+    {
+        guarded([=] {
+            const view v(*raw, n_signals, n_params);
+            if constexpr (has_instance<P>) {
+                static_cast<P *>(self)->decide(v).write(*to);
+            } else {
+                (void)self;
+                P::decide(v).write(*to);
+            }
+        });
+    }
+
+    static void take_outcome(void *self, const adp_outcome *raw) noexcept
+    {
+        guarded([=] { static_cast<P *>(self)->outcome(admitperf::outcome(*raw)); });
+    }
+
+    static std::uint64_t save(const void *self, void *to, std::uint64_t cap) noexcept
+    {
+        std::uint64_t written = 0;
+        guarded([&] {
+            const std::string bytes = static_cast<const P *>(self)->save();
+            if (bytes.size() > cap)
+                return;
+            std::memcpy(to, bytes.data(), bytes.size());
+            written = bytes.size();
+        });
+        return written;
+    }
+
+    static constexpr bool gates_are_declared()
+    {
+        for (std::uint32_t i = 0; i < n_gates; i++) {
+            const adp_gate &gate = P::gates[i];
+            if (gate.signal >= n_signals ||
+                (gate.param != ADP_NONE && gate.param >= n_params))
+                return false;
+        }
+        return true;
+    }
+};
+
+} // namespace detail
+
+/* The object that a policy exports; by ADMITPERF_POLICY. */
+template <class P> constexpr adp_policy describe()
+{
+    using table = detail::boundary<P>;
+    constexpr bool instance = detail::has_instance<P>;
+    constexpr bool takes_outcomes = detail::has_outcome<P>::value;
+    constexpr bool saves = detail::has_save<P>::value;
+
+    static_assert(table::n_signals <= ADP_MAX_SIGNALS, "more than 64 signals");
+    static_assert(table::n_params <= ADP_MAX_PARAMS, "more than 64 parameters");
+    static_assert(table::n_gates <= ADP_MAX_GATES, "more than 64 gates");
+    static_assert(instance || !(takes_outcomes || saves),
+                  "decide is static: there is no instance for outcome and save");
+    static_assert(saves == detail::has_restore<P>::value,
+                  "save and restore need another");
+    static_assert(saves == (P::max_saved > 0), "save needs max_saved, and it alone");
+
+    adp_policy p {};
+    p.magic = ADP_MAGIC;
+    p.size = sizeof(adp_policy);
+    p.abi_minor = ADP_ABI_MINOR;
+    p.min_host_minor = ADP_ABI_MINOR;
+    p.signal_size = sizeof(adp_signal);
+    p.param_size = sizeof(adp_param);
+    p.gate_size = sizeof(adp_gate);
+    p.card_size = sizeof(adp_card);
+    p.n_signals = table::n_signals;
+    p.n_params = table::n_params;
+    p.n_gates = table::n_gates;
+    p.threading = instance ? P::threading : ADP_CONCURRENT;
+    p.max_saved = P::max_saved;
+    p.name = P::name;
+    p.version = P::version;
+    p.doc = P::doc;
+    p.signals = P::signals;
+    p.params = P::params;
+    p.gates = P::gates;
+    p.card = &P::card;
+    p.decide = table::decide;
+    if constexpr (table::n_gates > 0)
+        static_assert(table::gates_are_declared(), "a gate names what is not declared");
+    if constexpr (instance) {
+        if constexpr (P::threading == ADP_CONCURRENT)
+            static_assert(
+                std::is_invocable_v<decltype(&P::decide), const P &, const view &>,
+                "decide of a CONCURRENT policy is const");
+        p.create = table::create;
+        p.destroy = table::destroy;
+    }
+    if constexpr (takes_outcomes) {
+        if constexpr (P::threading == ADP_CONCURRENT)
+            static_assert(
+                std::is_invocable_v<decltype(&P::outcome), const P &, const outcome &>,
+                "outcome of a CONCURRENT policy is const");
+        p.outcome = table::take_outcome;
+    }
+    if constexpr (saves)
+        p.save = table::save;
+    return p;
+}
+
+} // namespace admitperf
+
+/* The last line of a policy, outside every namespace. */
+#define ADMITPERF_POLICY(type)                                                           \
+    constexpr adp_policy admitperf_policy_v0 = ::admitperf::describe<type>()
+
+#endif

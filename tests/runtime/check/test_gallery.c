@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+/* The gallery: each policy fails the check it is named after and no other, so each check
+ * can fail, and fails alone. What it saw is looked at too: it must be that defect. */
+#include "runtime/check/check.h"
+
+#include <check.h>
+#include <ctype.h>
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PERCENT = 10, SOON_MS = 3000, BUDGET_NS = 2000 };
+
+static const struct {
+    const char *file;
+    const char *seen; /* part of it */
+    struct adp_check_options options;
+} rows[] = {
+    { "in_order", NULL, { 0 } },
+    { "keeps_in_order", NULL, { 0 } },
+    { "e2_newer_host", "needs a newer host: one of minor 99", { 0 } },
+    { "e3_second_name", "exported beside the entry: clamp_rate", { 0 } },
+    { "e3_unique", "gallery_count", { 0 } },
+    { "e4_calls_host", "adp_version", { 0 } },
+    { "e5_relative_path", "RUNPATH has \"lib\"", { 0 } },
+    { "e5_writable_path", "RUNPATH has \"/tmp\"", { 0 } },
+    { "e6_executable_stack", "executable", { 0 } },
+    { "e6_text_relocation", "text relocations", { 0 } },
+    { "e7_static_tls", "DF_STATIC_TLS", { 0 } },
+    { "l1_missing_function", "undefined symbol: gallery_nowhere", { 0 } },
+    { "l1_sleeps", "expected at most 1000", { 0 } },
+    { "l2_descriptor", "/dev/null", { 0 } },
+    { "l2_environment", "environment", { 0 } },
+    { "l2_floating_point", "floating-point mode", { 0 } },
+    { "l2_folder", "/usr after", { 0 } },
+    { "l2_locale", "C.UTF-8", { 0 } },
+    { "l2_signal", "SIGUSR1", { 0 } },
+    { "l2_socket", "system call socket", { 0 } },
+    { "l2_thread", "thread", { 0 } },
+    { "l2_umask", "000 after", { 0 } },
+    { "l3_one_of_a_kind", "a copy of its file that is loaded beside it defers", { 0 } },
+    { "s1_no_decide", "has no decide", { 0 } },
+    { "s1_unknown_word", "nearest is \"request\"", { 0 } },
+    { "s1_wild_pointer", "outside of the file's memory", { 0 } },
+    { "s2_percent", "\"percent\"", { 0 } },
+    { "s3_any_extension", "is not NULL", { 0 } },
+    { "b1_abort", "Assertion", { 0 } },
+    { "b1_crash", "in decide", { 0 } },
+    { "b1_exit", "ended the process, with status 0 in decide", { 0 } },
+    { "b1_hang", "did not come back within 3 s in decide", { .limit_ms = SOON_MS } },
+    { "b1_no_margin", "nan, expected a finite number", { 0 } },
+    { "b1_no_such_slot", "binding is slot 7 of 1", { 0 } },
+    { "b1_probability", "expected a probability", { 0 } },
+    { "b1_undecided", "it sets no action", { 0 } },
+    { "b1_unknown_reason", "reason 99", { 0 } },
+    { "b2_clock", "it calls clock_gettime in decide", { 0 } },
+    { "b2_environment", "it calls getenv in create", { 0 } },
+    { "b2_random", "it calls rand in decide", { 0 } },
+    { "b2_uninitialised", "in another process", { 0 } },
+    { "b3_static", "an instance that was created after it", { 0 } },
+    { "b4_fact", "unknown facts", { 0 } },
+    { "b4_outcome", "unmeasured outcomes", { 0 } },
+    { "b4_signal", "absent slots", { 0 } },
+    { "b4_tenant_key", "unknown facts", { 0 } },
+    { "b5_beyond_signals", "goes beyond view->signal: byte 8 of 8", { 0 } },
+    { "b5_newer_field", "goes beyond adp_view: byte 72 of 72", { 0 } },
+    { "b5_verdict_tail", "writes byte 48 of a verdict", { 0 } },
+    { "b5_writes_view", "writes into view->signal", { 0 } },
+    { "b6_catches_up",
+      "did not come back within 3 s in decide",
+      { .limit_ms = SOON_MS } },
+    { "b6_divides", "time that stands still", { 0 } },
+    { "b7_divides", "with window at its lowest", { 0 } },
+    { "b7_silent", "with threshold at its highest without saying why", { 0 } },
+    { "b8_lost", "in outcome", { 0 } },
+    { "b8_many", "thousands of outcomes that wait", { 0 } },
+    { "b8_no_outcome", "has no outcome to take it back", { 0 } },
+    { "b9_descriptor", "left descriptors open", { 0 } },
+    { "b9_no_destroy", "100 blocks of memory behind, 6400 bytes", { 0 } },
+    { "b10_leaves_half", "left 1 blocks of memory behind, 8 bytes", { 0 } },
+    { "b10_silent", "does not say why", { 0 } },
+    { "b10_unchecked", "in create, whose allocation 1 fails", { 0 } },
+    { "b11_believes", "bytes at random", { 0 } },
+    { "b11_changes", "one that was saved", { 0 } },
+    { "b11_cut_short", "of 24 saved bytes", { 0 } },
+    { "b11_forgets", "one that was restored", { 0 } },
+    { "b11_overruns", "in save", { 0 } },
+    { "b12_baseline", "baseline", { 0 } },
+    { "b12_dice", "draw", { 0 } },
+    { "b12_margin", "margin", { 0 } },
+    { "b12_memory", "hold for no rule", { 0 } },
+    { "b12_operator", "(kv_pressure 0.5)", { 0 } },
+    { "b12_undeclared", "hold for no rule", { 0 } },
+    { "c1_scratch", "among 4 threads", { 0 } },
+    { "c2_atfork", "in a process that was forked before", { 0 } },
+    { "r1_allocates", "allocates memory on request 1", { 0 } },
+    { "r2_asks_system", "getppid", { 0 } },
+    { "r2_prints", "write", { 0 } },
+    { "r3_slow", "the budget is 2000", { .budget_ns = BUDGET_NS } },
+    { "r4_after_another", "generation 3", { 0 } },
+};
+enum { N_ROWS = sizeof rows / sizeof rows[0] };
+
+/* "B10" of "b10_silent"; "" when it is named after no check. */
+static const char *id_of(const char *file)
+{
+    static char id[8];
+    size_t n = strcspn(file, "_");
+    id[0] = '\0';
+    if (n < sizeof id && n > 1 && isdigit((unsigned char)file[1])) {
+        memcpy(id, file, n);
+        id[0] = (char)toupper((unsigned char)id[0]);
+        id[n] = '\0';
+    }
+    return id;
+}
+
+/* "B1 B4": what failed. */
+static void failures(const struct adp_check_report *report, char *to, size_t cap)
+{
+    size_t at = 0;
+    to[0] = '\0';
+    for (uint32_t i = 0; i < report->n && at < cap; i++)
+        if (report->results[i].status == ADP_CHECK_FAIL) {
+            int n =
+                snprintf(to + at, cap - at, "%s%s", at ? " " : "", report->results[i].id);
+            at += n > 0 ? (size_t)n : 0;
+        }
+}
+
+/* Under ASan malloc fills what it gives alike in every process. */
+static bool heap_is_even(void)
+{
+#if defined __SANITIZE_ADDRESS__
+    return true;
+#elif defined __has_feature
+#if __has_feature(address_sanitizer)
+    return true;
+#endif
+#endif
+    return false;
+}
+
+START_TEST(a_policy_fails_the_check_it_is_named_after_and_no_other)
+{
+    static struct adp_check_report report;
+    struct adp_check_options options = rows[_i].options;
+    char path[600], failed[120];
+    if (heap_is_even() && strcmp(rows[_i].file, "b2_uninitialised") == 0)
+        return;
+    options.percent = PERCENT;
+    snprintf(path, sizeof path, "%s/%s.so", GALLERY, rows[_i].file);
+    ck_assert_int_eq(adp_check_run(&report, path, &options, NULL), 0);
+    failures(&report, failed, sizeof failed);
+    ck_assert_msg(strcmp(failed, id_of(rows[_i].file)) == 0, "%s fails \"%s\"",
+                  rows[_i].file, failed);
+    for (uint32_t i = 0; i < report.n; i++) {
+        const struct adp_check_result *r = &report.results[i];
+        if (r->status != ADP_CHECK_FAIL)
+            continue;
+        ck_assert_msg(strstr(r->seen, rows[_i].seen), "%s was seen: %s", rows[_i].file,
+                      r->seen);
+        ck_assert_ptr_nonnull(r->mend);
+        ck_assert_uint_ge(r->rule, 1);
+    }
+}
+END_TEST
+
+/* E1 is about files that no compiler for this machine makes: test_check.c. */
+START_TEST(every_check_has_a_policy_that_fails_it)
+{
+    struct adp_check_result listed;
+    ck_assert(adp_check_listed(&listed, (uint32_t)_i));
+    bool found = strcmp(listed.id, "E1") == 0;
+    for (int i = 0; i < N_ROWS; i++)
+        found |= strcmp(id_of(rows[i].file), listed.id) == 0;
+    ck_assert_msg(found, "no policy fails %s", listed.id);
+}
+END_TEST
+
+START_TEST(every_policy_of_the_gallery_is_tried)
+{
+    struct dirent *e;
+    DIR *d = opendir(GALLERY);
+    int seen = 0;
+    ck_assert_ptr_nonnull(d);
+    while ((e = readdir(d))) {
+        size_t n = strlen(e->d_name);
+        bool found = false;
+        if (n < 4 || strcmp(e->d_name + n - 3, ".so") != 0)
+            continue;
+        for (int i = 0; i < N_ROWS && !found; i++)
+            found = strlen(rows[i].file) == n - 3 &&
+                    memcmp(rows[i].file, e->d_name, n - 3) == 0;
+        ck_assert_msg(found, "%s is not in the table", e->d_name);
+        seen++;
+    }
+    closedir(d);
+    ck_assert_int_eq(seen, N_ROWS);
+}
+END_TEST
+
+static int count_listed(void)
+{
+    struct adp_check_result listed;
+    int n = 0;
+    while (adp_check_listed(&listed, (uint32_t)n))
+        n++;
+    return n;
+}
+
+int main(void)
+{
+    Suite *s = suite_create("gallery");
+    TCase *t = tcase_create("gallery");
+    tcase_set_timeout(t, 30.0);
+    tcase_add_loop_test(t, a_policy_fails_the_check_it_is_named_after_and_no_other, 0,
+                        N_ROWS);
+    tcase_add_loop_test(t, every_check_has_a_policy_that_fails_it, 0, count_listed());
+    tcase_add_test(t, every_policy_of_the_gallery_is_tried);
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_ENV);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
