@@ -212,8 +212,8 @@ static void adapt(struct gradient *g, double short_ms, double most)
         l->long_ms += (short_ms - l->long_ms) * 2.0 / (p[LONG_WINDOW] + 1.0);
     }
     double long_ms = l->long_ms;
-    if (long_ms / short_ms >
-        2.0) /* back from a long overload: do not wait for the mean */
+    /* Back from a long overload: do not wait for the mean to notice. */
+    if (long_ms / short_ms > 2.0)
         l->long_ms *= 0.95;
     if (most < l->limit / 2.0)
         return;
