@@ -550,8 +550,7 @@ static const char *follows(enum adp_check_name check, enum adp_answer answer)
         "it is not known whether the policy acted",
         "the sides are not known to have faced the same load",
         "it is not known what was served in time",
-        "without ranges to hold against each other, a difference smaller than the spread "
-        "between runs is none"
+        "without ranges, a difference smaller than the spread between runs is none"
     };
     return answer == ADP_NO ? failed[check] : unasked[check];
 }

@@ -390,9 +390,10 @@ static bool take_outcome(adp_entry &e, const element &value)
     if (value.get(object))
         return false;
     for (auto field : object) {
-        if (field.key == "ttft_ms")
+        if (field.key == "ttft_ms") {
             e.ttft_ms = number_of(field.value);
-        else if (field.key == "ok")
+            e.ttft_given = true;
+        } else if (field.key == "ok")
             e.ok = truth_of(field.value);
         else if (field.key == "end")
             e.end = end_of(field.value);

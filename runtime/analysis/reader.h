@@ -100,8 +100,9 @@ struct adp_entry {
 
     /* Outcomes */
     double ttft_ms;
-    int ok;       /* 1 met its SLO, 0 did not, -1 the host does not say */
-    uint32_t end; /* enum adp_end: done, failed or cancelled; 0: it does not say */
+    bool ttft_given; /* the key is there, whatever it holds */
+    int ok;          /* 1 met its SLO, 0 did not, -1 the host does not say */
+    uint32_t end;    /* enum adp_end: done, failed or cancelled; 0: it does not say */
 
     /* Losses */
     double lost; /* records */

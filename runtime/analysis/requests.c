@@ -44,7 +44,8 @@ struct adp_event adp_event_of(const struct adp_entry *entry, uint32_t file,
         event.number = entry->at;
     } else {
         /* Below 0, or one of the numbers that JSON lacks: no time there is. */
-        event.off = entry->ttft_ms < 0 || (isnan(entry->ttft_ms) && entry->not_finite);
+        event.off = entry->ttft_ms < 0 ||
+                    (entry->ttft_given && entry->not_finite && isnan(entry->ttft_ms));
         event.number = event.off ? NAN : entry->ttft_ms;
         event.end = (uint8_t)entry->end;
         event.ok = (int8_t)entry->ok;
