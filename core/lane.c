@@ -230,7 +230,9 @@ static uint8_t *put_extra(const struct adp_result *result, uint8_t *to,
 {
     for (uint32_t i = 0; i < result->n_extra; i++) {
         const struct adp_extra *extra = &result->extra[i];
-        size_t name_len = strlen(extra->name);
+        size_t name_len = extra->name ? strlen(extra->name) : 0;
+        if (!name_len)
+            continue;
         size_t text_len = extra->text ? strlen(extra->text) : 0;
         size_t bytes =
             (sizeof(struct adp_rec_extra) + name_len + text_len + 7) & ~(size_t)7;

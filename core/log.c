@@ -120,17 +120,22 @@ static void put_opening(struct adp_log *log)
     log->lines.len += opening->len;
 }
 
+/* The file to write to next: opened, rotated when it is full, opened anew when it was asked for
+ * or when what we hold is no longer what is at the path (removed, moved away, replaced). In the
+ * middle of a line it stays the same. */
 static int ready_file(struct adp_log *log)
 {
-    bool full = log->rotate_bytes && log->fd >= 0 && log->size >= log->rotate_bytes;
-    /* In the middle of a line the file must stay the same. */
     bool between = log->written == 0 || log->lines.text[log->written - 1] == '\n';
-    if (log->fd >= 0 && between && (log->reopen || full)) {
-        if (full && is_current(log))
+    if (log->fd >= 0 && between) {
+        bool current = is_current(log);
+        bool full = log->rotate_bytes && log->size >= log->rotate_bytes;
+        if (full && current)
             rotate(log);
-        close(log->fd);
-        log->fd = -1;
-        log->reopen = false;
+        if (full || !current || log->reopen) {
+            close(log->fd);
+            log->fd = -1;
+            log->reopen = false;
+        }
     }
     if (log->fd >= 0)
         return 0;
@@ -145,6 +150,24 @@ static int ready_file(struct adp_log *log)
 
 /* --- one step --- */
 
+/* Takes back the beginning of a line that a failed write left at the end of the file, so that
+ * whoever else appends finds whole lines. Only if nobody has appended behind it yet. */
+static void take_back_fragment(struct adp_log *log)
+{
+    struct stat st;
+    size_t start = log->written;
+    while (start > 0 && log->lines.text[start - 1] != '\n')
+        start--;
+    size_t fragment = log->written - start;
+    off_t end = lseek(log->fd, 0, SEEK_CUR);
+    if (!fragment || end < 0 || fstat(log->fd, &st) < 0 || st.st_size != end ||
+        ftruncate(log->fd, end - (off_t)fragment) < 0)
+        return;
+    log->written = start;
+    log->size -= fragment;
+    log->count.bytes -= fragment;
+}
+
 /* Writes what is drained. 0, or -errno with the rest kept. */
 static int write_lines(struct adp_log *log)
 {
@@ -158,8 +181,11 @@ static int write_lines(struct adp_log *log)
             write(log->fd, log->lines.text + log->written, log->lines.len - log->written);
         if (n < 0 && errno == EINTR)
             continue;
-        if (n < 0)
-            return -errno;
+        if (n < 0) {
+            int code = errno;
+            take_back_fragment(log);
+            return -code;
+        }
         log->written += (size_t)n;
         log->size += (uint64_t)n;
         log->count.bytes += (uint64_t)n;

@@ -243,6 +243,16 @@ void adp_signals_max_age(struct adp_signals *set, uint32_t signal, uint64_t max_
 
 /* ---- asking ---- */
 
+uint32_t adp_signals_renames(const struct adp_signals *set)
+{
+    return set->n_renames;
+}
+
+struct adp_rename adp_signals_renamed(const struct adp_signals *set, uint32_t i)
+{
+    return set->renames[i];
+}
+
 uint32_t adp_signals_count(const struct adp_signals *set)
 {
     return set->n;

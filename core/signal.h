@@ -63,6 +63,9 @@ int adp_signals_alias(struct adp_signals *set, const char *name, uint32_t signal
 int adp_signals_rename(struct adp_signals *set, const char *from, const char *to,
                        struct adp_error *err);
 
+uint32_t adp_signals_renames(const struct adp_signals *set);
+struct adp_rename adp_signals_renamed(const struct adp_signals *set, uint32_t i);
+
 uint32_t adp_signals_count(const struct adp_signals *set);
 /* Index by name or alias; -1 when not known. */
 int adp_signals_find(const struct adp_signals *set, const char *name);

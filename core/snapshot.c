@@ -136,9 +136,10 @@ static void record(struct adp_publisher *p, uint32_t n, uint32_t generation,
     adp_ring_commit(p->region, 0, (uint32_t)bytes);
 }
 
-static int report_ambiguous(const struct adp_publisher *p,
-                            const struct adp_signals *signals, uint32_t n,
-                            struct adp_error *err)
+/* In force all the same: a note, not an error. */
+static int note_ambiguous(const struct adp_publisher *p,
+                          const struct adp_signals *signals, uint32_t n,
+                          struct adp_error *err)
 {
     for (uint32_t i = 0; i < n; i++) {
         const struct adp_reading *r = &p->readings[i];
@@ -147,7 +148,7 @@ static int report_ambiguous(const struct adp_publisher *p,
         const struct adp_expr *source =
             adp_signals_source(signals, i, (uint32_t)r->source, NULL);
         return adp_error_set(
-            err, ADP_EINVAL,
+            err, ADP_NOTE,
             "signal %s: source \"%s\" matches several series that differ in "
             "%s; declare aggregate: max, min, sum, mean or last, or narrow it "
             "with a label matcher",
@@ -184,7 +185,7 @@ int adp_publisher_publish(struct adp_publisher *publisher,
     p->now = before;
     p->before_ns = mono_ns;
     p->has_before = true;
-    return report_ambiguous(p, signals, n, err);
+    return note_ambiguous(p, signals, n, err);
 }
 
 void adp_publisher_generation(struct adp_publisher *publisher, uint32_t generation,

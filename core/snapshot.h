@@ -28,9 +28,9 @@ void adp_publisher_destroy(struct adp_publisher *publisher);
 struct adp_metrics *adp_publisher_next(struct adp_publisher *publisher);
 
 /* Reads the signals from what adp_publisher_next was filled with and puts the result in
- * force. `generation`: number, for the log. ADP_EINVAL: a source is ambiguous (err names
- * the signal, the source and the labels that differ): the snapshot is in force all the
- * same, with that signal absent. ADP_ENOMEM: nothing changed. [control] */
+ * force. `generation`: number, for the log. 0, or ADP_NOTE: in force, and err names a
+ * signal that is absent because one of its sources is ambiguous, the source, and the
+ * labels that differ. [control] */
 int adp_publisher_publish(struct adp_publisher *publisher,
                           const struct adp_signals *signals, uint32_t generation,
                           uint64_t mono_ns, uint64_t wall_ns, struct adp_error *err);

@@ -536,7 +536,30 @@ static const char *end_word(uint32_t end)
     }
 }
 
-static void put_extra(struct adp_line *to, const uint8_t *at, size_t left)
+/* True for a name of ours that this outcome says already: a key is written once. */
+static bool is_said(const struct adp_rec_outcome *r, const char *name, size_t len)
+{
+    const struct {
+        const char *name;
+        bool said;
+    } ours[] = {
+        { "ttft_ms", r->present & ADP_O_TTFT },
+        { "total_ms", r->present & ADP_O_TOTAL },
+        { "ok", r->ok >= 0 },
+        { "status", r->present & ADP_O_STATUS },
+        { "prompt_tokens", r->present & ADP_O_PROMPT },
+        { "output_tokens", r->present & ADP_O_OUTPUT },
+        { "end", end_word(r->end) != NULL },
+    };
+    for (size_t i = 0; i < sizeof ours / sizeof ours[0]; i++)
+        if (ours[i].said && strlen(ours[i].name) == len &&
+            !memcmp(ours[i].name, name, len))
+            return true;
+    return false;
+}
+
+static void put_extra(struct adp_line *to, const struct adp_rec_outcome *r,
+                      const uint8_t *at, size_t left)
 {
     struct adp_rec_extra e;
     while (left >= sizeof e) {
@@ -544,6 +567,10 @@ static void put_extra(struct adp_line *to, const uint8_t *at, size_t left)
         if (e.bytes > left || e.bytes < sizeof e + e.name_len + (size_t)e.text_len)
             return;
         const char *name = (const char *)at + sizeof e;
+        at += e.bytes;
+        left -= e.bytes;
+        if (is_said(r, name, e.name_len))
+            continue;
         if (to->len && to->text[to->len - 1] != '{')
             adp_line_puts(to, ",");
         adp_line_string(to, name, e.name_len);
@@ -552,8 +579,6 @@ static void put_extra(struct adp_line *to, const uint8_t *at, size_t left)
             adp_line_string(to, name + e.name_len, e.text_len);
         else
             adp_line_number(to, e.number);
-        at += e.bytes;
-        left -= e.bytes;
     }
 }
 
@@ -607,7 +632,7 @@ void adp_write_outcome(struct adp_line *to, const struct adp_rec_outcome *record
     adp_line_key(to, "outcome");
     adp_line_puts(to, "{");
     put_measured(to, record);
-    put_extra(to, extra, record->extra_len);
+    put_extra(to, record, extra, record->extra_len);
     adp_line_puts(to, "}");
     adp_line_key(to, "v");
     adp_line_u64(to, 1);

@@ -61,8 +61,8 @@ int main(int argc, char **argv)
         return fail(&err);
     }
     size_t len = read_page(argv[2], page, sizeof page);
-    if (adp_runtime_publish_text(rt, page, len, &err) < 0)
-        fail(&err); /* readings stay absent, or as they were: the policy sees that */
+    if (adp_runtime_publish_text(rt, page, len, &err) != 0)
+        fail(&err); /* an error, or a note: the policy sees what is absent */
     for (int i = 3; i < argc; i++)
         ask(lane, argv[i]);
     adp_lane_close(lane);

@@ -130,9 +130,10 @@ static void faults(struct adp_caveats *caveats, const struct adp_run *run)
         adp_caveats_add(
             caveats,
             "the policy failed on %" PRIu64 " of %" PRIu64
-            " decisions; on_error answered in its place. %" PRIu64
+            " %s; on_error answered in its place. %" PRIu64
             " %s refused by that: not counted as the policy's",
-            part->faults, part->lines, run->refused_by_fault,
+            part->faults, part->lines,
+            adp_page_plural(part->lines, "decision", "decisions"), run->refused_by_fault,
             adp_page_plural(run->refused_by_fault, "request was", "requests were"));
     if (part->not_finite)
         adp_caveats_add(
@@ -141,14 +142,29 @@ static void faults(struct adp_caveats *caveats, const struct adp_run *run)
             adp_page_plural(part->not_finite, "value is", "values are"));
     if (part->ignored)
         adp_caveats_add(caveats,
-                        "%" PRIu64 " readings, gates or writers are beyond what one page "
+                        "%" PRIu64 " %s beyond what one page "
                         "holds (%u signals, %u gates): left out",
-                        part->ignored, ADP_PART_MAX_SIGNALS, ADP_PART_MAX_GATES);
+                        part->ignored,
+                        adp_page_plural(part->ignored, "reading, gate or writer is",
+                                        "readings, gates or writers are"),
+                        ADP_PART_MAX_SIGNALS, ADP_PART_MAX_GATES);
     if (part->anonymous)
+        adp_caveats_add(
+            caveats,
+            "%" PRIu64 " of %" PRIu64 " %s no request id: each "
+            "counts as a request of its own",
+            part->anonymous, part->lines,
+            adp_page_plural(part->lines, "decision carries", "decisions carry"));
+}
+
+/* Workers of one server, or repeats that were not told apart: the log cannot say. */
+static void writers(struct adp_caveats *caveats, const struct adp_part *part)
+{
+    if (part->n_instances > 1)
         adp_caveats_add(caveats,
-                        "%" PRIu64 " of %" PRIu64 " decisions carry no request id: each "
-                        "counts as a request of its own",
-                        part->anonymous, part->lines);
+                        "written by %zu processes, counted together; if these are "
+                        "repeats, give each its own `run:`",
+                        part->n_instances);
 }
 
 void adp_caveats_of_instrument(struct adp_caveats *caveats, const struct adp_tally *tally,
@@ -156,6 +172,7 @@ void adp_caveats_of_instrument(struct adp_caveats *caveats, const struct adp_tal
 {
     size_t n;
     const struct adp_log_file *files = adp_tally_files(tally, &n);
+    writers(caveats, run->part);
     copies(caveats, tally, run);
     for (size_t i = 0; i < run->n_files; i++)
         corrupt(caveats, &files[run->files[i]]);
@@ -172,6 +189,7 @@ void adp_caveats_of_instrument(struct adp_caveats *caveats, const struct adp_tal
 
 static void absent_gates(struct adp_caveats *caveats, const struct adp_part *part)
 {
+    uint64_t own = adp_part_own(part);
     for (size_t i = 0; i < part->n_gates; i++) {
         const struct adp_part_gate *gate = &part->gates[i];
         const char *signal = gate->signal ? gate->signal : "(no signal)";
@@ -181,14 +199,16 @@ static void absent_gates(struct adp_caveats *caveats, const struct adp_part *par
                 "the gate on %s has no fixed threshold: it cannot be judged from "
                 "the log",
                 signal);
-        else if (!gate->read)
+        else if (!adp_finding_supplied(part, signal))
             adp_caveats_add(caveats, "%s, which a gate reads, was never supplied",
                             signal);
-        else if (gate->read < part->lines)
+        else if (gate->read < own)
             adp_caveats_add(caveats,
                             "%s, which a gate reads, was absent on %" PRIu64
-                            " of %" PRIu64 " decisions",
-                            signal, part->lines - gate->read, part->lines);
+                            " of %" PRIu64 " %s%s",
+                            signal, own - gate->read, own,
+                            adp_page_plural(own, "decision", "decisions"),
+                            part->faults ? " of its own" : "");
     }
 }
 
@@ -205,21 +225,22 @@ void adp_caveats_of_finding(struct adp_caveats *caveats, const struct adp_run *r
         adp_caveats_add(caveats, "it calls itself a baseline, and yet it refused");
     if (part->refused_unfired)
         adp_caveats_add(caveats,
-                        "it refused on %" PRIu64 " decisions on which none of its gates "
+                        "it refused on %" PRIu64 " %s on which none of its gates "
                         "explains it",
-                        part->refused_unfired);
+                        part->refused_unfired,
+                        adp_page_plural(part->refused_unfired, "decision", "decisions"));
     if (part->admitted_firing)
         adp_caveats_add(caveats,
-                        "it admitted on %" PRIu64
-                        " decisions on which a rule held: its gates "
+                        "it admitted on %" PRIu64 " %s on which a rule held: its gates "
                         "do not tell the whole of it",
-                        part->admitted_firing);
+                        part->admitted_firing,
+                        adp_page_plural(part->admitted_firing, "decision", "decisions"));
     if (part->unenforced)
         adp_caveats_add(caveats,
-                        "%" PRIu64 " of %" PRIu64
-                        " verdicts were not enforced%s: the host "
+                        "%" PRIu64 " of %" PRIu64 " %s not enforced%s: the host "
                         "was told to admit",
                         part->unenforced, part->lines,
+                        adp_page_plural(part->lines, "verdict was", "verdicts were"),
                         part->shadow == part->lines ? " (a shadow)" : "");
 }
 
@@ -232,21 +253,30 @@ void adp_caveats_of_cost(struct adp_caveats *caveats, const struct adp_run *run)
     if (run->answered && silent)
         adp_caveats_add(caveats,
                         "%" PRIu64 " of %" PRIu64
-                        " admitted requests have no outcome: they "
-                        "count as missing the SLO",
-                        silent, run->admitted);
+                        " admitted %s no outcome: %s missing the SLO",
+                        silent, run->admitted,
+                        adp_page_plural(run->admitted, "request has", "requests have"),
+                        adp_page_plural(silent, "it counts as", "they count as"));
     if (run->unjudged && !isnan(run->goodput))
         adp_caveats_add(caveats,
-                        "%" PRIu64
-                        " outcomes say neither ok nor a ttft_ms that an SLO could "
-                        "be held against: they count as missing the SLO",
-                        run->unjudged);
+                        "%" PRIu64 " %s neither ok nor a ttft_ms that an SLO could "
+                        "be held against: %s missing the SLO",
+                        run->unjudged,
+                        adp_page_plural(run->unjudged, "outcome says", "outcomes say"),
+                        adp_page_plural(run->unjudged, "it counts as", "they count as"));
+    if (run->ttft_off)
+        adp_caveats_add(
+            caveats,
+            "%" PRIu64 " %s a ttft_ms below 0 or not finite: it was not "
+            "counted",
+            run->ttft_off,
+            adp_page_plural(run->ttft_off, "outcome states", "outcomes state"));
     if (run->disagreed)
         adp_caveats_add(caveats,
-                        "on %" PRIu64
-                        " outcomes the host's ok and ttft_ms <= SLO disagree: "
+                        "on %" PRIu64 " %s the host's ok and ttft_ms <= SLO disagree: "
                         "ok was taken",
-                        run->disagreed);
+                        run->disagreed,
+                        adp_page_plural(run->disagreed, "outcome", "outcomes"));
     if (run->part->slo_changes)
         adp_caveats_add(caveats,
                         "the disclosed SLO changes within the run: the first was "

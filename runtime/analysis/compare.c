@@ -108,7 +108,7 @@ static bool counts(struct adp_compare *compare, const struct adp_run *run)
 
 /* Which runs are meant. */
 struct choice {
-    uint32_t from, past;    /* of the files [from, past) */
+    const bool *files;      /* by number; NULL: of any */
     const char *experiment; /* NULL: any */
     enum { BASELINES, OTHERS, ALL } which;
 };
@@ -116,8 +116,7 @@ struct choice {
 static bool chosen(const struct adp_run *run, const struct choice *choice)
 {
     const char *experiment = run->part->experiment;
-    uint32_t file = run->files[0];
-    if (!run->decided || file < choice->from || file >= choice->past)
+    if (!run->decided || (choice->files && !choice->files[run->files[0]]))
         return false;
     if (choice->experiment &&
         (!experiment || strcmp(experiment, choice->experiment) != 0))
@@ -148,13 +147,22 @@ static int take_baseline(struct adp_compare *compare, const struct choice *choic
     return 0;
 }
 
+/* Two paths may lead to the same files: no run stands on both sides. */
+static bool is_baselines(const struct adp_compare *compare, const struct adp_run *run)
+{
+    for (size_t i = 0; i < compare->baseline.n; i++)
+        if (compare->baseline.runs[i] == run)
+            return true;
+    return false;
+}
+
 static int take_candidates(struct adp_compare *compare, const struct choice *choice)
 {
     size_t n;
     const struct adp_run *runs = adp_tally_runs(compare->tally, &n);
     for (size_t i = 0; i < n; i++)
-        if (chosen(&runs[i], choice) && counts(compare, &runs[i]) &&
-            add_candidate(compare, &runs[i]))
+        if (chosen(&runs[i], choice) && !is_baselines(compare, &runs[i]) &&
+            counts(compare, &runs[i]) && add_candidate(compare, &runs[i]))
             return ADP_ENOMEM;
     return 0;
 }
@@ -196,8 +204,10 @@ static void caution_run(struct adp_compare *compare, const struct adp_run *run)
     adp_caveats_of_instrument(&own, compare->tally, run);
     adp_caveats_of_cost(&own, run);
     if (run->part->unenforced)
-        adp_caveats_add(&own, "%" PRIu64 " of %" PRIu64 " verdicts were not enforced",
-                        run->part->unenforced, run->part->lines);
+        adp_caveats_add(
+            &own, "%" PRIu64 " of %" PRIu64 " %s not enforced", run->part->unenforced,
+            run->part->lines,
+            adp_page_plural(run->part->lines, "verdict was", "verdicts were"));
     for (size_t i = 0; i < own.n; i++)
         adp_caveats_add(&compare->caveats, "%s: %s", name, own.sentences[i]);
     compare->caveats.broken |= own.broken;
@@ -245,6 +255,9 @@ static void caution(struct adp_compare *compare)
     caution_side(compare, &compare->baseline);
     for (size_t i = 0; i < compare->n; i++)
         caution_side(compare, &compare->candidates[i].side);
+    for (size_t i = 0; i < compare->logs.n_unread; i++)
+        adp_caveats_add(&compare->caveats, "not read: %s: %s",
+                        compare->logs.unread[i].path, compare->logs.unread[i].why);
     for (size_t i = 0; i < compare->logs.n; i++)
         if (compare->logs.paths[i].foreign)
             adp_caveats_add(&compare->caveats,
@@ -271,10 +284,10 @@ static int settle(struct adp_compare *compare)
 }
 
 /* On the baseline's side: the flagged one, or the only one there is. */
-static int choose_baseline(struct adp_compare *compare, const char *path, uint32_t past,
-                           struct adp_error *err)
+static int choose_baseline(struct adp_compare *compare, const char *path,
+                           const bool *files, struct adp_error *err)
 {
-    struct choice choice = { 0, past, NULL, BASELINES };
+    struct choice choice = { files, NULL, BASELINES };
     char policies[256];
     int e = take_baseline(compare, &choice);
     if (e || compare->baseline.n)
@@ -292,10 +305,10 @@ static int choose_baseline(struct adp_compare *compare, const char *path, uint32
     return take_baseline(compare, &choice);
 }
 
-static int choose_candidates(struct adp_compare *compare, const char *path, uint32_t from,
-                             struct adp_error *err)
+static int choose_candidates(struct adp_compare *compare, const char *path,
+                             const bool *files, struct adp_error *err)
 {
-    struct choice choice = { from, UINT32_MAX, NULL, OTHERS };
+    struct choice choice = { files, NULL, OTHERS };
     int e = take_candidates(compare, &choice);
     choice.which = ALL;
     if (!e && !compare->n)
@@ -306,27 +319,54 @@ static int choose_candidates(struct adp_compare *compare, const char *path, uint
     return e;
 }
 
+/* Chooses both sides: what the first `n_first` paths hold, and what the second find came
+ * upon, be it read for the first already. */
+static int choose_sides(struct adp_compare *compare, const char *const paths[2],
+                        size_t n_first, struct adp_error *err)
+{
+    size_t n;
+    adp_tally_files(compare->tally, &n);
+    bool *first = calloc(n + 1, sizeof *first), *second = calloc(n + 1, sizeof *second);
+    int e = first && second ? 0 : ADP_ENOMEM;
+    for (size_t i = 0; i < compare->logs.n && !e; i++) {
+        const struct adp_log_path *path = &compare->logs.paths[i];
+        if (path->file >= n)
+            continue;
+        first[path->file] |= i < n_first;
+        second[path->file] |= path->given == 2;
+    }
+    if (!e)
+        e = choose_baseline(compare, paths[0], first, err);
+    if (!e)
+        e = choose_candidates(compare, paths[1], second, err);
+    free(first);
+    free(second);
+    return e;
+}
+
+/* Finds and reads what the next path stands for. */
+static int read_path(struct adp_compare *compare, const char *path, struct adp_error *err)
+{
+    size_t from = compare->logs.n;
+    int e = adp_logs_find(&compare->logs, path, err);
+    if (!e)
+        e = adp_logs_read(&compare->logs, from, compare->tally, NULL, NULL, err);
+    return e ? e : adp_logs_any(&compare->logs, compare->logs.finds, err);
+}
+
 int adp_compare_paths(const char *baseline, const char *policy, struct adp_compare **ret,
                       struct adp_error *err)
 {
     struct adp_compare *compare = create();
-    size_t n = 0, past = 0;
-    int e = compare ? adp_logs_find(&compare->logs, baseline, err) : ADP_ENOMEM;
+    const char *const paths[2] = { baseline, policy };
+    int e = compare ? read_path(compare, baseline, err) : ADP_ENOMEM;
+    size_t n_first = compare ? compare->logs.n : 0;
     if (!e)
-        e = adp_logs_read(&compare->logs, 0, compare->tally, NULL, NULL, err);
-    if (!e) {
-        adp_tally_files(compare->tally, &past);
-        n = compare->logs.n;
-        e = adp_logs_find(&compare->logs, policy, err);
-    }
-    if (!e)
-        e = adp_logs_read(&compare->logs, n, compare->tally, NULL, NULL, err);
+        e = read_path(compare, policy, err);
     if (!e)
         e = adp_tally_finish(compare->tally);
     if (!e)
-        e = choose_baseline(compare, baseline, (uint32_t)past, err);
-    if (!e)
-        e = choose_candidates(compare, policy, (uint32_t)past, err);
+        e = choose_sides(compare, paths, n_first, err);
     if (!e)
         e = settle(compare);
     if (e) {
@@ -335,6 +375,11 @@ int adp_compare_paths(const char *baseline, const char *policy, struct adp_compa
     }
     *ret = compare;
     return 0;
+}
+
+void adp_compare_unread(const struct adp_compare *compare, FILE *to)
+{
+    adp_logs_unread(&compare->logs, to);
 }
 
 /* Which experiments there are, while looking for one. */
@@ -392,7 +437,7 @@ static int not_found(const struct wanted *wanted, struct adp_error *err)
 static int take_experiment(struct adp_compare *compare, const char *experiment,
                            struct adp_error *err)
 {
-    struct choice choice = { 0, UINT32_MAX, experiment, BASELINES };
+    struct choice choice = { NULL, experiment, BASELINES };
     char policies[256];
     int e = take_baseline(compare, &choice);
     choice.which = OTHERS;
@@ -426,6 +471,8 @@ int adp_compare_experiment(const char *experiment, const char *const *roots, siz
     if (!e)
         e = adp_logs_read(&compare->logs, 0, compare->tally, holds_experiment, &wanted,
                           err);
+    if (!e)
+        e = adp_logs_any(&compare->logs, 1, err);
     if (!e && wanted.broken)
         e = ADP_ENOMEM;
     if (!e && !wanted.found)
@@ -490,37 +537,46 @@ static void print_checks(FILE *to, const struct adp_candidate *candidate)
     }
 }
 
-/* What the checks allow to be said of the numbers that follow. */
+/* What follows from a check that is not yes. */
+static const char *follows(enum adp_check_name check, enum adp_answer answer)
+{
+    static const char *const failed[] = {
+        "the policy did not act in every repeat, so the difference is not its doing",
+        "the sides did not face the same load",
+        "without outcomes nobody knows what was served in time",
+        "the ranges overlap; the difference is inside the spread between runs"
+    };
+    static const char *const unasked[] = {
+        "it is not known whether the policy acted",
+        "the sides are not known to have faced the same load",
+        "it is not known what was served in time",
+        "without ranges, a difference smaller than the spread between runs is none"
+    };
+    return answer == ADP_NO ? failed[check] : unasked[check];
+}
+
+static void print_checks_of(FILE *to, const struct adp_candidate *candidate,
+                            enum adp_answer answer)
+{
+    for (int i = 0; i < ADP_CHECKS; i++)
+        if (candidate->checks[i].answer == answer)
+            adp_page_wrap(to, 2, 4, "%s %s: %s.", answer == ADP_NO ? "NO" : "--",
+                          adp_check_title((enum adp_check_name)i),
+                          follows((enum adp_check_name)i, answer));
+}
+
+/* What the checks allow to be said of the numbers that follow: every one that failed,
+ * then those that could not be asked. */
 static void print_standing(FILE *to, const struct adp_candidate *candidate)
 {
-    const struct adp_check *checks = candidate->checks;
-    bool only_repeats = checks[ADP_CHECK_SEPARATED].answer == ADP_NOT_ASKED;
-    for (int i = 0; i < ADP_CHECKS; i++)
-        only_repeats &= i == ADP_CHECK_SEPARATED || checks[i].answer == ADP_YES;
+    bool failed = false;
     if (adp_versus_holds(candidate))
         return;
-    if (only_repeats)
-        adp_page_wrap(
-            to, 2, 2,
-            "NOT A RESULT YET: without repeats there is no range, and a difference "
-            "smaller than the spread between runs is none.");
-    else if (checks[ADP_CHECK_FIRED].answer == ADP_NO)
-        adp_page_wrap(to, 2, 2,
-                      "NOT A RESULT: the policy did not act in every repeat, so the "
-                      "difference is not its doing.");
-    else if (checks[ADP_CHECK_SAME_LOAD].answer != ADP_YES)
-        adp_page_wrap(
-            to, 2, 2,
-            "NOT A RESULT: the sides are not known to have faced the same load.");
-    else if (checks[ADP_CHECK_OUTCOMES].answer != ADP_YES)
-        adp_page_wrap(
-            to, 2, 2,
-            "NOT A RESULT: without outcomes nobody knows what was served in time.");
-    else
-        adp_page_wrap(
-            to, 2, 2,
-            "NOT A RESULT: the ranges overlap; the difference is inside the spread "
-            "between runs.");
+    for (int i = 0; i < ADP_CHECKS; i++)
+        failed |= candidate->checks[i].answer == ADP_NO;
+    adp_page_wrap(to, 2, 2, failed ? "NOT A RESULT" : "NOT A RESULT YET");
+    print_checks_of(to, candidate, ADP_NO);
+    print_checks_of(to, candidate, ADP_NOT_ASKED);
 }
 
 /* "2630 (2530-2830)" */

@@ -37,5 +37,7 @@ int adp_compare_json(const struct adp_compare *compare, FILE *to);
 /* Did every candidate pass all four checks? Else `why` (may be NULL) gets a line for each
  * that failed or could not be asked. */
 bool adp_compare_check(const struct adp_compare *compare, FILE *why);
+/* A line for each path that was passed over: what JSON has no place for. */
+void adp_compare_unread(const struct adp_compare *compare, FILE *to);
 
 #endif

@@ -139,6 +139,8 @@ int adp_experiments_read(const char *const *paths, size_t n, struct adp_experime
     if (!e)
         e = adp_logs_read(&experiments->logs, 0, experiments->tally, NULL, NULL, err);
     if (!e)
+        e = adp_logs_any(&experiments->logs, 1, err);
+    if (!e)
         e = group(experiments);
     if (e) {
         adp_experiments_destroy(experiments);
@@ -206,6 +208,12 @@ int adp_experiments_print(const struct adp_experiments *experiments, FILE *to)
     size_t n;
     const struct adp_log_file *files = adp_tally_files(experiments->tally, &n);
     const struct adp_again *again;
+    const struct adp_log_list *logs = &experiments->logs;
+    for (size_t i = 0; i < logs->n_unread; i++)
+        adp_page_wrap(to, 0, 2, "! not read: %s: %s.", logs->unread[i].path,
+                      logs->unread[i].why);
+    if (logs->n_unread)
+        fputc('\n', to);
     for (size_t i = 0; i < experiments->n; i++) {
         if (i)
             fputc('\n', to);
@@ -221,6 +229,11 @@ int adp_experiments_print(const struct adp_experiments *experiments, FILE *to)
                 ? "holds again what another file holds"
                 : "is another recording under the name of a run there is already");
     return adp_page_end(to);
+}
+
+void adp_experiments_unread(const struct adp_experiments *experiments, FILE *to)
+{
+    adp_logs_unread(&experiments->logs, to);
 }
 
 /* ---- JSON -----------------------------------------------------------------------------

@@ -20,5 +20,7 @@ int adp_experiments_print(const struct adp_experiments *experiments, FILE *to);
  * runs:[{run verdict offered logs:[…] copy_of}]}]}] not_counted:[…]}. ADP_EIO,
  * ADP_ENOMEM. */
 int adp_experiments_json(const struct adp_experiments *experiments, FILE *to);
+/* A line for each path that was passed over: what JSON has no place for. */
+void adp_experiments_unread(const struct adp_experiments *experiments, FILE *to);
 
 #endif

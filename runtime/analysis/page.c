@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Text pages. Log text is UTF-8 already; what is escaped is what a terminal obeys. */
+/* Text pages. Log text is UTF-8 already; what is escaped is what a terminal obeys or a
+ * reader does not see. */
 #include "runtime/analysis/page.h"
 
 #include "core/error.h"
@@ -39,29 +40,76 @@ struct adp_digits adp_page_share(double share)
     return number("%.3f", share);
 }
 
-/* C0, DEL, and C1 in its UTF-8 form; newlines are the formats' own. */
-static bool drives_terminal(const unsigned char *s)
+/* The code point at `s`, whose bytes are *ret_n; text is UTF-8, and what is not is a byte
+ * by itself. */
+static uint32_t point_at(const unsigned char *s, int *ret_n)
 {
-    return (s[0] < 0x20 && s[0] != '\n') || s[0] == 0x7f ||
-           (s[0] == 0xc2 && s[1] >= 0x80 && s[1] <= 0x9f);
+    static const struct {
+        unsigned char mask, lead;
+    } forms[] = { { 0x80, 0 }, { 0xe0, 0xc0 }, { 0xf0, 0xe0 }, { 0xf8, 0xf0 } };
+    for (int n = 1; n <= 4; n++) {
+        uint32_t point = s[0] & (uint32_t)(unsigned char)~forms[n - 1].mask;
+        int k = 1;
+        if ((s[0] & forms[n - 1].mask) != forms[n - 1].lead)
+            continue;
+        for (; k < n && (s[k] & 0xc0) == 0x80; k++)
+            point = point << 6 | (s[k] & 0x3fu);
+        *ret_n = n;
+        if (k == n)
+            return point;
+        break;
+    }
+    *ret_n = 1;
+    return 0xfffd;
 }
 
-/* The text with such bytes as \xNN, allocated; NULL when memory is out. */
+/* What a terminal obeys, or a reader does not see: C0, DEL, C1, and the characters that
+ * format and have no shape of their own (Unicode 15, category Cf and the line breaks), of
+ * which those that turn the direction of writing can make one name look like another. */
+static bool hidden(uint32_t point)
+{
+    static const struct {
+        uint32_t first, last;
+    } ranges[] = { { 0x00, 0x1f },      { 0x7f, 0x9f },       { 0xad, 0xad },
+                   { 0x61c, 0x61c },    { 0x180e, 0x180e },   { 0x200b, 0x200f },
+                   { 0x2028, 0x202e },  { 0x2060, 0x206f },   { 0xfeff, 0xfeff },
+                   { 0xfff9, 0xfffb },  { 0x1bca0, 0x1bca3 }, { 0x1d173, 0x1d17a },
+                   { 0xe0000, 0xe007f } };
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
+        if (point >= ranges[i].first && point <= ranges[i].last)
+            return true;
+    return false;
+}
+
+/* Newlines that `format` itself begins and ends with; any other is a name's. */
+static size_t own_newlines(const char *format, size_t *ret_last)
+{
+    size_t n = strlen(format), first = strspn(format, "\n");
+    *ret_last = 0;
+    while (*ret_last < n && format[n - 1 - *ret_last] == '\n')
+        ++*ret_last;
+    return first;
+}
+
+/* The text with what is hidden as \xNN, allocated; NULL when memory is out. */
 static char *plain(const char *format, va_list args)
 {
     char *text;
-    if (vasprintf(&text, format, args) < 0)
+    int len = vasprintf(&text, format, args);
+    if (len < 0)
         return NULL;
-    char *to = malloc(4 * strlen(text) + 1), *at = to;
-    for (const unsigned char *s = (unsigned char *)text; to && *s; s++) {
-        if (!drives_terminal(s)) {
-            *at++ = (char)*s;
-            continue;
+    size_t last, first = own_newlines(format, &last), n = (size_t)len;
+    char *to = malloc(4 * n + 1), *at = to;
+    for (size_t i = 0; to && i < n;) {
+        int bytes = 1;
+        bool own = i < first || i >= n - last;
+        bool hides = !own && hidden(point_at((unsigned char *)text + i, &bytes));
+        for (int k = 0; k < bytes; k++, i++) {
+            if (hides)
+                at += snprintf(at, 5, "\\x%02x", (unsigned char)text[i]);
+            else
+                *at++ = text[i];
         }
-        int n = s[0] == 0xc2 ? 2 : 1;
-        for (int i = 0; i < n; i++)
-            at += snprintf(at, 5, "\\x%02x", s[i]);
-        s += n - 1;
     }
     if (to)
         *at = '\0';
@@ -145,10 +193,23 @@ void adp_page_rule(FILE *to)
     fputs("\n\n", to);
 }
 
+static char *plain_of(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+static char *plain_of(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    char *text = plain(format, args);
+    va_end(args);
+    return text;
+}
+
 void adp_page_name(FILE *to, const char *name, int width)
 {
-    int used = columns(name, strlen(name));
-    adp_page_put(to, "  %s", name);
+    char *text = plain_of("%s", name);
+    int used = text ? columns(text, strlen(text)) : 0;
+    fprintf(to, "  %s", text ? text : "");
+    free(text);
     if (used <= width)
         fprintf(to, "%*s", width - used, "");
     else

@@ -395,13 +395,15 @@ static int add_gates(struct adp_part *part, const struct adp_entry *entry)
         given = ADP_PART_MAX_GATES;
     part->ignored += entry->n_gates - given;
     part->has_gates |= entry->has_gates;
+    /* What on_error answered says nothing of how the policy would have judged: a fault's
+     * line names the gates there are, and is held against none of them. */
     for (size_t i = 0; i < given; i++) {
         bool full = false;
         struct adp_part_gate *gate = gate_of(part, entry, i, &full);
         if (!gate && !full)
             return ADP_ENOMEM;
         part->ignored += full;
-        if (!gate)
+        if (!gate || entry->fault)
             continue;
         held[n] = (struct held_gate) { gate, reading_of(entry, entry->gates[i].signal),
                                        UNKNOWN };
@@ -418,8 +420,8 @@ static int add_gates(struct adp_part *part, const struct adp_entry *entry)
     part->judged += truth != UNKNOWN;
     part->fired += truth == YES;
     bool refuses = entry->verdict != ADP_ADMIT;
-    part->admitted_firing += !entry->fault && !refuses && truth == YES;
-    part->refused_unfired += !entry->fault && refuses && truth == NO;
+    part->admitted_firing += !refuses && truth == YES;
+    part->refused_unfired += refuses && truth == NO;
     return 0;
 }
 
@@ -477,7 +479,8 @@ static void add_verdict(struct adp_part *part, const struct adp_entry *entry)
     part->shadow += entry->shadow;
     part->anonymous += !entry->request_id.text;
     part->fingerprint += fingerprint(entry);
-    add_margin(part, entry->margin);
+    if (!entry->fault)
+        add_margin(part, entry->margin);
     if (!isnan(entry->slo_ttft_ms)) {
         if (isnan(part->slo_ttft_ms))
             part->slo_ttft_ms = entry->slo_ttft_ms;
@@ -623,6 +626,11 @@ int adp_part_merge(struct adp_part *into, struct adp_part *from)
     merge_counts(into, from);
     adp_part_finish(from);
     return 0;
+}
+
+uint64_t adp_part_own(const struct adp_part *part)
+{
+    return part->lines - part->faults;
 }
 
 bool adp_part_share_writer(const struct adp_part *a, const struct adp_part *b)

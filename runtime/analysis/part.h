@@ -23,7 +23,7 @@ struct adp_part_signal {
     uint64_t last;            /* number of the line that gave the newest */
 };
 
-/* A gate, on every decision whose signal was there and whose threshold is known. */
+/* A gate, on every decision that was no fault, whose signal was there and whose threshold is known. */
 struct adp_part_gate {
     uint32_t rule, op;
     char *signal, *param; /* param NULL: no fixed threshold */
@@ -75,8 +75,9 @@ struct adp_part {
     size_t n_gates;
     struct adp_part_rule *rules;
     size_t n_rules, cap_rules;
-    uint64_t judged; /* decisions on which every rule can be judged, or one held */
-    uint64_t fired;  /* on which some rule held */
+    uint64_t
+        judged; /* decisions, faults apart, on which every rule can be judged, or one held */
+    uint64_t fired;           /* on which some rule held */
     uint64_t admitted_firing; /* the policy admitted though a rule held */
     uint64_t
         refused_unfired; /* the policy refused though every rule is known not to hold */
@@ -101,6 +102,9 @@ void adp_part_finish(struct adp_part *part);
 int adp_part_add(struct adp_part *part, const struct adp_entry *entry);
 /* Moves `from`, of the same identity, into `into`. 0 or ADP_ENOMEM. */
 int adp_part_merge(struct adp_part *into, struct adp_part *from);
+/* Decisions that were the policy's own: all but the faults. What gates and margins are
+ * counted over. */
+uint64_t adp_part_own(const struct adp_part *part);
 /* Do the same processes stand behind both? */
 bool adp_part_share_writer(const struct adp_part *a, const struct adp_part *b);
 

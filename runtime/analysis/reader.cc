@@ -225,11 +225,26 @@ static bool mend(adp_reader &r, string_view line, uint32_t *not_finite)
 
 /* ---- values ------------------------------------------------------------------------ */
 
+/* Names live on as C strings: a NUL within one is written out, or it would end the name
+ * there without a word. */
+static adp_text name_of(adp_reader &r, string_view s)
+{
+    if (s.find('\0') == string_view::npos)
+        return { s.data(), s.size() };
+    std::string &word = r.words.emplace_back();
+    for (char c : s)
+        if (c)
+            word.push_back(c);
+        else
+            word.append("\\x00");
+    return { word.data(), word.size() };
+}
+
 static adp_text text_of(adp_reader &r, const element &value)
 {
     string_view s;
     if (!value.get(s))
-        return { s.data(), s.size() };
+        return name_of(r, s);
     if (value.is_null())
         return { nullptr, 0 };
     /* The original writes whatever the host gave: ids and runs may be numbers. */
@@ -288,8 +303,7 @@ static bool take_signals(adp_reader &r, const element &value)
         return false;
     r.signals.clear();
     for (auto field : object)
-        r.signals.push_back(
-            { { field.key.data(), field.key.size() }, number_of(field.value) });
+        r.signals.push_back({ name_of(r, field.key), number_of(field.value) });
     return true;
 }
 
@@ -300,7 +314,7 @@ static void take_params(adp_reader &r, const element &value)
         return;
     r.params.clear();
     for (auto field : object) {
-        adp_setting setting = { { field.key.data(), field.key.size() }, { "", 0 }, NAN };
+        adp_setting setting = { name_of(r, field.key), { "", 0 }, NAN };
         setting.value = number_of(field.value);
         if (std::isnan(setting.value)) {
             r.words.emplace_back(simdjson::minify(field.value));
@@ -359,16 +373,30 @@ static void take_disclosure(adp_entry &e, const element &value)
             e.slo_ttft_ms = number_of(field.value);
 }
 
+static uint32_t end_of(const element &value)
+{
+    string_view s;
+    if (value.get(s))
+        return 0;
+    return s == "cancelled" ? ADP_CANCELLED
+           : s == "failed"  ? ADP_FAILED
+           : s == "done"    ? ADP_DONE
+                            : 0;
+}
+
 static bool take_outcome(adp_entry &e, const element &value)
 {
     simdjson::dom::object object;
     if (value.get(object))
         return false;
     for (auto field : object) {
-        if (field.key == "ttft_ms")
+        if (field.key == "ttft_ms") {
             e.ttft_ms = number_of(field.value);
-        else if (field.key == "ok")
+            e.ttft_given = true;
+        } else if (field.key == "ok")
             e.ok = truth_of(field.value);
+        else if (field.key == "end")
+            e.end = end_of(field.value);
     }
     return true;
 }

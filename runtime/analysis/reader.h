@@ -20,7 +20,8 @@ extern "C" {
 /* Readable bytes that must follow a line; what they hold does not matter. */
 #define ADP_READER_PADDING 64u
 
-/* A borrowed piece of UTF-8. `text` NULL: the line says null, or nothing. */
+/* A borrowed piece of UTF-8, a NUL in it written out as "\x00". `text` NULL: the line says
+ * null, or nothing. */
 struct adp_text {
     const char *text;
     size_t len;
@@ -99,7 +100,9 @@ struct adp_entry {
 
     /* Outcomes */
     double ttft_ms;
-    int ok; /* 1 met its SLO, 0 did not, -1 the host does not say */
+    bool ttft_given; /* the key is there, whatever it holds */
+    int ok;          /* 1 met its SLO, 0 did not, -1 the host does not say */
+    uint32_t end;    /* enum adp_end: done, failed or cancelled; 0: it does not say */
 
     /* Losses */
     double lost; /* records */

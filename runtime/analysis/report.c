@@ -54,6 +54,8 @@ int adp_report_read(const char *const *paths, size_t n, struct adp_report **ret,
     if (!e)
         e = adp_logs_read(&report->logs, 0, report->tally, NULL, NULL, err);
     if (!e)
+        e = adp_logs_any(&report->logs, 1, err);
+    if (!e)
         e = check_ours(report, err);
     if (!e && adp_tally_finish(report->tally))
         e = adp_error_set(err, ADP_ENOMEM, "out of memory");
@@ -98,38 +100,45 @@ bool adp_report_check(const struct adp_report *report, FILE *why)
 /* ---- the finding ---------------------------------------------------------------------
  */
 
+static const char *decisions(uint64_t n)
+{
+    return adp_page_plural(n, "decision", "decisions");
+}
+
 static void print_live(FILE *to, const struct adp_run *run)
 {
     const char *name = name_of(run);
     const struct adp_part *part = run->part;
+    const char *requests = adp_page_plural(run->offered, "request", "requests");
     if (run->refused)
-        adp_page_wrap(to, 0, 2,
-                      "LIVE: %s refused %" PRIu64 " of %" PRIu64 " requests (%s)%s", name,
-                      run->refused, run->offered,
+        adp_page_wrap(to, 0, 2, "LIVE: %s refused %" PRIu64 " of %" PRIu64 " %s (%s)%s",
+                      name, run->refused, run->offered, requests,
                       adp_page_percent((double)run->refused / (double)run->offered).text,
                       run->unheeded ? ", and more that was not enforced." : ".");
     else if (run->unheeded)
         adp_page_wrap(
             to, 0, 2,
             "LIVE: %s would have refused %" PRIu64 " of %" PRIu64
-            " requests (%s); none of it was enforced, and all were served.",
-            name, run->unheeded, run->offered,
+            " %s (%s); none of it was enforced, and all were served.",
+            name, run->unheeded, run->offered, requests,
             adp_page_percent((double)run->unheeded / (double)run->offered).text);
     else if (part->refusals)
-        adp_page_wrap(to, 0, 2,
-                      "LIVE: %s refused on %" PRIu64 " decisions, and every one of those "
-                      "requests was admitted in the end.",
-                      name, part->refusals);
+        adp_page_wrap(
+            to, 0, 2, "LIVE: %s refused on %" PRIu64 " %s, and %s admitted in the end.",
+            name, part->refusals, decisions(part->refusals),
+            part->refusals == 1 ? "the request was" : "every one of those requests was");
     else if (part->fired)
         adp_page_wrap(to, 0, 2,
                       "LIVE: a rule of %s held on %" PRIu64 " of %" PRIu64
-                      " decisions, though it refused nothing.",
-                      name, part->fired, part->lines);
+                      " %s, though it refused nothing.",
+                      name, part->fired, adp_part_own(part),
+                      decisions(adp_part_own(part)));
     else
         adp_page_wrap(to, 0, 2,
                       "LIVE: the margin of %s reached 0 on %" PRIu64 " of %" PRIu64
-                      " decisions, though it refused nothing.",
-                      name, part->margins_firing, part->margins);
+                      " %s, though it refused nothing.",
+                      name, part->margins_firing, part->margins,
+                      decisions(part->margins));
 }
 
 static void print_inert(FILE *to, const struct adp_run *run)
@@ -139,24 +148,26 @@ static void print_inert(FILE *to, const struct adp_run *run)
     if (run->ground == ADP_GROUND_GATES && gate && gate->signal)
         adp_page_wrap(to, 0, 2,
                       "INERT: %s never fired on %" PRIu64
-                      " decisions: it needs %s %s %s, and the nearest was %s.",
-                      name_of(run), part->judged, gate->signal, adp_finding_op(gate->op),
-                      adp_page_exact(gate->threshold).text,
+                      " %s: it needs %s %s %s, and the nearest was %s.",
+                      name_of(run), part->judged, decisions(part->judged), gate->signal,
+                      adp_finding_op(gate->op), adp_page_exact(gate->threshold).text,
                       adp_page_number(gate->closest_value).text);
     else if (run->ground == ADP_GROUND_GATES)
         adp_page_wrap(to, 0, 2,
                       "INERT: %s could be judged on %" PRIu64 " of %" PRIu64
-                      " decisions and never fired.",
-                      name_of(run), part->judged, part->lines);
+                      " %s and never fired.",
+                      name_of(run), part->judged, adp_part_own(part),
+                      decisions(adp_part_own(part)));
     else if (run->ground == ADP_GROUND_MARGIN)
         adp_page_wrap(to, 0, 2,
                       "INERT: %s never fired on %" PRIu64
-                      " decisions: its margin came no nearer to 0 than %s.",
-                      name_of(run), part->margins, adp_page_number(part->margin).text);
+                      " %s: its margin came no nearer to 0 than %s.",
+                      name_of(run), part->margins, decisions(part->margins),
+                      adp_page_number(part->margin).text);
     else
-        adp_page_wrap(to, 0, 2,
-                      "INERT: %s decided %" PRIu64 " times and refused nothing.",
-                      name_of(run), part->lines);
+        adp_page_wrap(to, 0, 2, "INERT: %s decided %" PRIu64 " %s and refused nothing.",
+                      name_of(run), adp_part_own(part),
+                      adp_page_plural(adp_part_own(part), "time", "times"));
 }
 
 /* "a, b" of the signals the policy reads that nothing supplied; up to three. */
@@ -285,7 +296,8 @@ static void print_gate(FILE *to, const struct adp_part *part,
              adp_finding_op(gate->op) ? adp_finding_op(gate->op) : "?",
              fixed ? adp_page_exact(gate->threshold).text : "(not fixed)");
     adp_page_name(to, what, 36);
-    snprintf(held, sizeof held, "%" PRIu64 " of %" PRIu64, gate->held, part->lines);
+    snprintf(held, sizeof held, "%" PRIu64 " of %" PRIu64, gate->held,
+             adp_part_own(part));
     char distance[40] = "--";
     if (gate->read)
         snprintf(distance, sizeof distance, "%s%s", gate->closest >= 0 ? "+" : "",
@@ -305,8 +317,9 @@ static void print_rules(FILE *to, const struct adp_part *part)
             adp_page_wrap(to, 2, 4,
                           "Rule %" PRIu32
                           " needs all of its %zu gates at once: they held "
-                          "together on %" PRIu64 " of %" PRIu64 " decisions.",
-                          rule->rule, gates, rule->held, part->lines);
+                          "together on %" PRIu64 " of %" PRIu64 " %s.",
+                          rule->rule, gates, rule->held, adp_part_own(part),
+                          decisions(adp_part_own(part)));
     }
 }
 
@@ -361,6 +374,13 @@ static void print_threshold_note(FILE *to, const struct adp_run *run)
                 adp_page_number(run->signals[i].max).text);
 }
 
+/* The heading would stand over nothing. */
+static const char *no_gates(const struct adp_part *part)
+{
+    return part->has_gates ? "The log says that the policy has no gates."
+                           : "The log names no gates.";
+}
+
 static void print_liveness(FILE *to, const struct adp_run *run)
 {
     const struct adp_part *part = run->part;
@@ -378,10 +398,13 @@ static void print_liveness(FILE *to, const struct adp_run *run)
         adp_page_wrap(
             to, 2, 4,
             "Its margin, which is at or above 0 when it fires, reached %s; at or "
-            "above 0 on %" PRIu64 " of %" PRIu64 " decisions.",
-            adp_page_number(part->margin).text, part->margins_firing, part->margins);
-    if (!part->n_gates)
+            "above 0 on %" PRIu64 " of %" PRIu64 " %s.",
+            adp_page_number(part->margin).text, part->margins_firing, part->margins,
+            decisions(part->margins));
+    if (!part->n_gates) {
+        adp_page_wrap(to, 2, 4, "%s", no_gates(part));
         print_threshold_note(to, run);
+    }
     if (run->finding != ADP_INERT)
         return;
     for (size_t i = 0; i < part->n_gates; i++)
@@ -436,8 +459,8 @@ static void print_reasons(FILE *to, const struct adp_run *run)
     }
     if (run->deferred)
         adp_page_wrap(to, 2, 4,
-                      "%" PRIu64 " of the refused were deferred: told to come back.",
-                      run->deferred);
+                      "%" PRIu64 " of the refused %s deferred: told to come back.",
+                      run->deferred, adp_page_plural(run->deferred, "was", "were"));
 }
 
 static const char *why_no_goodput(enum adp_no_goodput why)
@@ -471,6 +494,13 @@ static void print_cost(FILE *to, const struct adp_run *run,
         isnan(run->rate) ? "" : " requests/s");
     if (run->refused_by_fault)
         adp_page_put(to, "  refused by a fault %" PRIu64 "\n", run->refused_by_fault);
+    if (run->cancelled || run->failed)
+        adp_page_wrap(to, 2, 4,
+                      "%" PRIu64 " of %" PRIu64 " served %s an outcome; of these %" PRIu64
+                      " cancelled, %" PRIu64 " failed",
+                      run->answered, run->admitted,
+                      adp_page_plural(run->admitted, "request has", "requests have"),
+                      run->cancelled, run->failed);
     if (run->ttft_n)
         adp_page_put(
             to, "  TTFT of served requests: p50 %s ms, p95 %s ms  (%" PRIu64 " %s)\n",
@@ -509,12 +539,17 @@ static void print_instrument(FILE *to, const struct adp_run *run)
                  ", duplicate %" PRIu64 ", of refused %" PRIu64 "\n",
                  run->scrape_errors, run->orphans, run->duplicates,
                  run->refused_outcomes);
+    adp_page_put(to, "  TTFT out of range %" PRIu64 "\n", run->ttft_off);
 }
 
 /* A page from which a caveat is missing for want of memory must not stand. */
-static int print_run(FILE *to, const struct adp_report *report, const struct adp_run *run)
+static int print_run(FILE *to, const struct adp_report *report, const struct adp_run *run,
+                     bool alone)
 {
     struct adp_caveats page = { 0 }, cost = { 0 };
+    for (size_t i = 0; alone && i < report->logs.n_unread; i++)
+        adp_caveats_add(&page, "not read: %s: %s", report->logs.unread[i].path,
+                        report->logs.unread[i].why);
     adp_caveats_of_instrument(&page, report->tally, run);
     adp_caveats_of_finding(&page, run);
     adp_caveats_of_cost(&cost, run);
@@ -542,10 +577,17 @@ int adp_report_print(const struct adp_report *report, FILE *to)
     const struct adp_run *runs = adp_tally_runs(report->tally, &n);
     if (n > 1)
         adp_page_put(to, "%zu runs, told apart by what their lines say.\n\n", n);
+    /* What weakens one run's page stands on it; with several this weakens them all. */
+    if (n > 1 && report->logs.n_unread) {
+        for (size_t i = 0; i < report->logs.n_unread; i++)
+            adp_page_wrap(to, 0, 2, "! not read: %s: %s.", report->logs.unread[i].path,
+                          report->logs.unread[i].why);
+        fputc('\n', to);
+    }
     for (size_t i = 0; i < n; i++) {
         if (i)
             adp_page_rule(to);
-        int e = print_run(to, report, &runs[i]);
+        int e = print_run(to, report, &runs[i], n == 1);
         if (e)
             return e;
     }
@@ -554,6 +596,11 @@ int adp_report_print(const struct adp_report *report, FILE *to)
             adp_page_put(to, "\nNot read, for no line of it is one of ours: %s\n",
                          report->logs.paths[i].path);
     return adp_page_end(to);
+}
+
+void adp_report_unread(const struct adp_report *report, FILE *to)
+{
+    adp_logs_unread(&report->logs, to);
 }
 
 int adp_report_json(const struct adp_report *report, FILE *to)

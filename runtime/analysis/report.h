@@ -31,5 +31,7 @@ int adp_report_json(const struct adp_report *report, FILE *to);
  * with no unrecorded loss. Else `why` (may be NULL) gets a line for each thing that
  * fails. */
 bool adp_report_check(const struct adp_report *report, FILE *why);
+/* A line for each path that was passed over: what JSON has no place for. */
+void adp_report_unread(const struct adp_report *report, FILE *to);
 
 #endif

@@ -43,7 +43,11 @@ struct adp_event adp_event_of(const struct adp_entry *entry, uint32_t file,
         event.fault = entry->fault;
         event.number = entry->at;
     } else {
-        event.number = entry->ttft_ms;
+        /* Below 0, or one of the numbers that JSON lacks: no time there is. */
+        event.off = entry->ttft_ms < 0 ||
+                    (entry->ttft_given && entry->not_finite && isnan(entry->ttft_ms));
+        event.number = event.off ? NAN : entry->ttft_ms;
+        event.end = (uint8_t)entry->end;
         event.ok = (int8_t)entry->ok;
         event.by_handle = !entry->request_id.text && event.handle;
     }
@@ -160,6 +164,8 @@ static int judge(struct adp_requests *requests, const struct adp_event *outcome)
     run->disagreed += outcome->ok >= 0 && by_slo >= 0 && outcome->ok != by_slo;
     run->unjudged += met < 0;
     run->met += met > 0;
+    run->cancelled += outcome->end == ADP_CANCELLED;
+    run->failed += outcome->end == ADP_FAILED;
     return isnan(outcome->number) ? 0 : adp_sample_add(&requests->ttft, outcome->number);
 }
 
@@ -208,8 +214,10 @@ static int settle(struct adp_requests *requests, const struct adp_event *const *
     bool own = last->verdict != ADP_ADMIT && !last->fault;
     run->offered++;
     run->outcomes += n_outcomes;
-    for (size_t i = 0; i < n_outcomes; i++)
+    for (size_t i = 0; i < n_outcomes; i++) {
         requests->outcome_print += adp_event_print(outcomes[i]);
+        run->ttft_off += outcomes[i]->off;
+    }
     arrive(run, decisions[0]->number);
     if (told_to_refuse(last)) {
         run->refused_outcomes += n_outcomes;

@@ -29,6 +29,8 @@ struct adp_event {
     uint8_t reason;  /* index of adp_requests.reasons */
     uint8_t verdict; /* enum adp_action; 0: an outcome */
     int8_t ok;       /* outcome */
+    uint8_t end;     /* outcome: enum adp_end */
+    bool off;        /* outcome: its ttft_ms is below 0 or not finite: `number` is NaN */
     bool enforced, fault, shadow;
     bool by_handle; /* outcome: its key is that of the handle, its request id being
                        unknown */

@@ -99,13 +99,15 @@ struct adp_run {
     double first_arrival, last_arrival; /* of requests; NaN */
     double rate;                        /* (offered - 1) / (last - first), 1/s; NaN */
 
-    uint64_t outcomes;         /* that found their request */
-    uint64_t answered;         /* admitted requests that have one */
-    uint64_t met, unjudged;    /* of answered: met the SLO; cannot be said */
-    uint64_t disagreed;        /* host's ok against ttft_ms <= SLO */
-    uint64_t duplicates;       /* more outcomes than attempts */
-    uint64_t refused_outcomes; /* of requests that count as refused */
-    double goodput;            /* NaN: see no_goodput */
+    uint64_t outcomes;          /* that found their request */
+    uint64_t answered;          /* admitted requests that have one */
+    uint64_t met, unjudged;     /* of answered: met the SLO; cannot be said */
+    uint64_t cancelled, failed; /* of answered: how they ended */
+    uint64_t ttft_off;          /* outcomes whose ttft_ms is below 0 or not finite */
+    uint64_t disagreed;         /* host's ok against ttft_ms <= SLO */
+    uint64_t duplicates;        /* more outcomes than attempts */
+    uint64_t refused_outcomes;  /* of requests that count as refused */
+    double goodput;             /* NaN: see no_goodput */
     enum adp_no_goodput no_goodput;
     uint64_t ttft_n;
     double ttft_p50, ttft_p95; /* ms, served requests; NaN */

@@ -310,7 +310,7 @@ int adp_terms_print(FILE *to, const char *word, struct adp_error *err)
     }
     for (size_t i = 0; i < TERMS; i++) {
         if (!i || terms[i].group != terms[i - 1].group)
-            adp_page_put(to, "%s%s\n", i ? "\n" : "", terms[i].group);
+            adp_page_put(to, i ? "\n%s\n" : "%s\n", terms[i].group);
         print_term(to, &terms[i]);
     }
     fputs("\n[survey]: the term is the survey's, in its sense.\n", to);

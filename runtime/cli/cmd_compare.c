@@ -43,6 +43,8 @@ static int answer(const struct adp_compare *compare, bool json, bool check)
         adp_say("out of memory");
         return ADP_EXIT_BAD;
     }
+    if (json)
+        adp_compare_unread(compare, stderr);
     /* What could not be written is seen at the end, by the caller. */
     return check && !adp_compare_check(compare, stderr) ? ADP_EXIT_NO : ADP_EXIT_DONE;
 }

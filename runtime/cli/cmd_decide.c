@@ -293,10 +293,13 @@ static int publish(adp_runtime *runtime, struct asked *asked, struct moment *mom
         }
         if (code == 0)
             code = adp_runtime_publish_text(runtime, page->text, page->len, err);
-        if (code < 0) {
-            if (!err->file[0])
-                snprintf(err->file, sizeof err->file, "%s", page->name);
+        if (code != 0 && !err->file[0])
+            snprintf(err->file, sizeof err->file, "%s", page->name);
+        if (code < 0)
             return code;
+        if (code > 0) { /* in force; a signal is absent because its source is ambiguous */
+            adp_say_error(err);
+            *err = (adp_error) { 0 };
         }
     }
     return 0;

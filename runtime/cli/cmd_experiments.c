@@ -49,6 +49,8 @@ static int run(struct adp_args *args)
     }
     int code = json ? adp_experiments_json(experiments, stdout)
                     : adp_experiments_print(experiments, stdout);
+    if (json)
+        adp_experiments_unread(experiments, stderr);
     adp_experiments_destroy(experiments);
     if (code != ADP_ENOMEM)
         return ADP_EXIT_DONE; /* what could not be written is seen at the end */

@@ -45,6 +45,8 @@ static int answer(const struct adp_report *report, bool json, bool check)
         adp_say("out of memory");
         return ADP_EXIT_BAD;
     }
+    if (json)
+        adp_report_unread(report, stderr);
     /* What could not be written is seen at the end, by the caller. */
     return check && !adp_report_check(report, stderr) ? ADP_EXIT_NO : ADP_EXIT_DONE;
 }

@@ -13,7 +13,7 @@ const struct adp_command adp_cmd_terms = {
     .does = "explain the words that pages print, all or some",
     .synopsis = "[WORD]...",
     .about = "Case does not matter; a term of two words is one WORD: \"goodput\", "
-             "\"offered rate\".",
+             "\"calibrated deadlines\".",
     .options = options,
     .example = "admitperf terms goodput inert",
     .exits = "0  explained\n"

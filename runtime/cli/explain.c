@@ -52,7 +52,7 @@ static const char *number(double value)
     static char texts[4][32];
     static unsigned turn;
     char *text = texts[turn++ % 4];
-    snprintf(text, sizeof texts[0], "%.6g", value);
+    snprintf(text, sizeof texts[0], "%.6g", value == 0 ? 0.0 : value); /* not "-0" */
     return text;
 }
 

@@ -17,9 +17,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 /* What is allocated for a configuration: `config` first, so that destroy finds the rest.
  */
 struct draft {
@@ -186,7 +183,6 @@ static bool fill(struct adp_doc *doc, struct draft *draft, const char *text, siz
     const struct adp_node *root = NULL;
     struct adp_error err = { 0 };
     set_defaults(draft);
-    draft->config.hash = XXH3_64bits(text, len);
     draft->config.file = doc->file = adp_doc_copy(doc, doc->file, strlen(doc->file));
     doc->folder = absolute(doc, folder);
     if (!doc->file || !doc->folder)

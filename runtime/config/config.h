@@ -89,7 +89,6 @@ struct adp_config {
     uint32_t keep;
     bool has_serve, has_scrape; /* present: an in-process host reports them as unused */
     uint64_t instance_count; /* processes that share one quota; 1, no key sets it yet */
-    uint64_t hash;           /* XXH3-64 of the file's bytes */
 };
 
 /* Adds an error at a place of `file`, behind those of an earlier or the same place; one

@@ -111,14 +111,58 @@ static bool prepare(struct adp_runtime *rt, uint32_t i, struct adp_errors *error
     return check_ages(rt, i, errors) && fine;
 }
 
+/* What a decision depends on, and nothing else: not who is told apart by it (experiment, run,
+ * notes), not where the log goes. So the repeats of one candidate have one hash, and lines with
+ * different ones were not decided alike. */
+static void hash_text(XXH3_state_t *state, const char *text)
+{
+    XXH3_64bits_update(state, text ? text : "\1", text ? strlen(text) + 1 : 1);
+}
+
+static void hash_policy(XXH3_state_t *state, const struct adp_runtime *rt, uint32_t i)
+{
+    const struct adp_policy_setting *s = &rt->config->policies[i];
+    hash_text(state, rt->loaded[i]->sha256);
+    hash_text(state, s->config_json);
+    XXH3_64bits_update(state, rt->params[i].value, rt->params[i].n * sizeof(double));
+    XXH3_64bits_update(state, &s->enforce, sizeof s->enforce);
+    XXH3_64bits_update(state, &s->on_error, sizeof s->on_error);
+}
+
+static void hash_signal(XXH3_state_t *state, const struct adp_signals *set, uint32_t i)
+{
+    double range[2];
+    uint64_t age = adp_signals_age_limit(set, i);
+    adp_signals_range(set, i, &range[0], &range[1]);
+    hash_text(state, adp_signals_name(set, i));
+    hash_text(state, adp_signals_unit(set, i));
+    XXH3_64bits_update(state, range, sizeof range);
+    XXH3_64bits_update(state, &age, sizeof age);
+    for (uint32_t k = 0; k < adp_signals_sources(set, i); k++) {
+        enum adp_aggregate aggregate;
+        hash_text(state, adp_expr_text(adp_signals_source(set, i, k, &aggregate)));
+        XXH3_64bits_update(state, &aggregate, sizeof aggregate);
+    }
+}
+
 static uint64_t hash_all(const struct adp_runtime *rt)
 {
+    const struct adp_config *c = rt->config;
     XXH3_state_t state;
     XXH3_64bits_reset(&state);
-    XXH3_64bits_update(&state, &rt->config->hash, sizeof rt->config->hash);
-    for (uint32_t i = 0; i < rt->config->n_policies; i++)
-        XXH3_64bits_update(&state, rt->loaded[i]->sha256, sizeof rt->loaded[i]->sha256);
-    XXH3_64bits_update(&state, ADP_DICTIONARY_VERSION, sizeof ADP_DICTIONARY_VERSION);
+    hash_text(&state, ADP_DICTIONARY_VERSION);
+    for (uint32_t i = 0; i < c->n_policies; i++)
+        hash_policy(&state, rt, i);
+    for (uint32_t i = 0; i < adp_signals_count(c->signals); i++)
+        hash_signal(&state, c->signals, i);
+    for (uint32_t i = 0; i < adp_signals_renames(c->signals); i++) {
+        struct adp_rename r = adp_signals_renamed(c->signals, i);
+        hash_text(&state, r.from);
+        hash_text(&state, r.to);
+    }
+    hash_text(&state, c->split_salt);
+    hash_text(&state, c->disclosure_json);
+    XXH3_64bits_update(&state, &c->status_profile, sizeof c->status_profile);
     return XXH3_64bits_digest(&state);
 }
 

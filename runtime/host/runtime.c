@@ -80,8 +80,12 @@ int adp_host_open(adp_runtime **ret, const char *path,
                   const struct adp_host_options *options, adp_errors *errors)
 {
     struct adp_config *config;
-    int code = adp_config_draft_file(&config, path, errors);
-    return code < 0 ? code : open_config(ret, config, options, errors);
+    adp_errors unread = { 0 }, *to = errors ? errors : &unread;
+    int code = adp_config_draft_file(&config, path, to);
+    if (code >= 0)
+        code = open_config(ret, config, options, to);
+    adp_errors_free(&unread);
+    return code;
 }
 
 int adp_host_open_text(adp_runtime **ret, const char *text, const char *name,
@@ -89,8 +93,12 @@ int adp_host_open_text(adp_runtime **ret, const char *text, const char *name,
                        adp_errors *errors)
 {
     struct adp_config *config;
-    int code = adp_config_draft_text(&config, text, strlen(text), name, folder, errors);
-    return code < 0 ? code : open_config(ret, config, options, errors);
+    adp_errors unread = { 0 }, *to = errors ? errors : &unread;
+    int code = adp_config_draft_text(&config, text, strlen(text), name, folder, to);
+    if (code >= 0)
+        code = open_config(ret, config, options, to);
+    adp_errors_free(&unread);
+    return code;
 }
 
 int adp_runtime_open(adp_runtime **ret, const char *path, adp_errors *errors)
@@ -251,6 +259,8 @@ static int add_metric(struct adp_metrics *to, const adp_metric *m, adp_error *er
 {
     struct adp_label labels[ADP_METRICS_MAX_LABELS];
     uint32_t n = 0;
+    if (!m->name)
+        return adp_error_set(err, ADP_EINVAL, "a metric without a name");
     for (const char *const *l = m->labels; l && l[0] && l[1]; l += 2) {
         if (n == ADP_METRICS_MAX_LABELS)
             return adp_error_set(err, ADP_EFULL, "metric %s: more than %u labels",
@@ -356,6 +366,15 @@ void adp_runtime_stats(const adp_runtime *rt, adp_stats *ret)
         s.write_errors = c.write_errors;
     }
     *ret = s;
+}
+
+int adp_runtime_reopen(adp_runtime *rt, adp_error *err)
+{
+    if (!rt->started)
+        return adp_error_set(err, ADP_ESTATE, "the runtime is not started");
+    if (rt->log)
+        adp_log_reopen(rt->log);
+    return 0;
 }
 
 int adp_runtime_flush(adp_runtime *rt, adp_error *err)

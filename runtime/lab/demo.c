@@ -7,10 +7,16 @@
 #include "runtime/lab/old_logs.h"
 
 #include <admitperf/runtime.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 /* 105 = floor((1500 - 180) / 50 * 48 / 12): the SLO leaves 26.4 ticks of waiting, in
  * which 48 slots of 12 ticks each take up 105 requests. So it is fitted to the SLO; 0.90
@@ -35,6 +41,7 @@ struct demo {
     struct adp_demo_result *result;
     uint64_t now_ns; /* simulated */
     struct adp_clock clock;
+    char sha256[N_POLICIES][65]; /* of the files as first loaded; "" before */
 };
 
 /* One policy facing the traffic of one repeat. */
@@ -156,7 +163,11 @@ static char *configure(const struct demo *demo, const struct policy *policy,
             ADP_ENGINE_SLOTS, ADP_ENGINE_KV_TOKENS, ADP_ENGINE_TICK_MS,
             o->traffic ? "" : "400 requests, Poisson, mean 10 per tick, 7..16 ticks, ",
             ADP_ENGINE_REQUEST_TOKENS, ADP_ENGINE_SLO_MS, ADP_ENGINE_TTFT_MS);
-    fprintf(yaml, "policy: { use: %s%s }\nlog: { path: ", policy->name, policy->settings);
+    fprintf(yaml, "policy: { use: %s%s", policy->name, policy->settings);
+    /* Every repeat is to run the code that the first one loaded. */
+    if (*demo->sha256[policy - policies])
+        fprintf(yaml, ", sha256: %s", demo->sha256[policy - policies]);
+    fputs(" }\nlog: { path: ", yaml);
     snprintf(path, sizeof path, "%s/{experiment}/{policy}/{run}.jsonl", o->out);
     quote(yaml, path);
     fputs(" }\n", yaml);
@@ -173,11 +184,9 @@ static int open_runtime(adp_runtime **ret, struct demo *demo, const struct polic
 {
     char name[64];
     adp_errors errors = { 0 };
-    /* The instance is in every line, so it must not be made up. One thread decides, and
-     * writes after each request: a small region does. */
+    /* One thread decides, and writes after each request: a small region does. */
     const struct adp_host_options options = {
         .clock = &demo->clock,
-        .instance = ((uint64_t)(policy - policies) + 1) << 32 | repeat,
         .own_thread = true,
         .lanes = 1,
         .ring_kb = 256,
@@ -188,6 +197,9 @@ static int open_runtime(adp_runtime **ret, struct demo *demo, const struct polic
                       : adp_error_set(err, ADP_ENOMEM, "out of memory");
     if (failed && errors.n && err && !err->code)
         *err = errors.list[0];
+    if (!failed)
+        memcpy(demo->sha256[policy - policies], adp_host_policy(*ret, 0)->sha256,
+               sizeof demo->sha256[0]);
     adp_errors_free(&errors);
     free(yaml);
     return failed;
@@ -275,18 +287,57 @@ static int rehearse(struct demo *demo, struct adp_error *err)
     return failed;
 }
 
+/* Takes the experiment's folder for this demo alone, making it if need be: *ret is open until
+ * the end. Another demo in it would mix its lines with ours. */
+static int take_folder(const char *out, int *ret, struct adp_error *err)
+{
+    char path[4200];
+    int n = snprintf(path, sizeof path, "%s/%s/", out, ADP_DEMO_EXPERIMENT);
+    if (n < 0 || (size_t)n >= sizeof path)
+        return adp_error_at(err, ADP_EINVAL, out, 0, 0, "path is too long");
+    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (mkdir(path, 0777) < 0 && errno != EEXIST)
+            return adp_error_at(err, ADP_EIO, path, 0, 0, "the folder cannot be made: %s",
+                                strerror(errno));
+        *slash = '/';
+    }
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return adp_error_at(err, ADP_EIO, path, 0, 0, "the folder cannot be opened: %s",
+                            strerror(errno));
+    if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+        int code = errno;
+        close(fd);
+        if (code == EWOULDBLOCK)
+            return adp_error_at(
+                err, ADP_ESTATE, path, 0, 0,
+                "another demo is writing here; wait for it, or name another "
+                "folder with -o");
+        return adp_error_at(err, ADP_EIO, path, 0, 0, "the folder cannot be locked: %s",
+                            strerror(code));
+    }
+    *ret = fd;
+    return 0;
+}
+
 int adp_demo_run(const struct adp_demo_options *options, struct adp_demo_result *ret,
                  struct adp_error *err)
 {
     struct demo demo = { .options = options, .result = ret };
     demo.clock = (struct adp_clock) { &demo, simulated_ns, simulated_ns, real_ns };
     *ret = (struct adp_demo_result) { 0 };
+    int folder = -1;
     int failed = rehearse(&demo, err);
+    if (!failed)
+        failed = take_folder(options->out, &folder, err);
     if (!failed)
         failed = adp_old_logs_remove(options->out, ADP_DEMO_EXPERIMENT, adp_demo_policies,
                                      err);
     for (uint32_t r = 1; r <= options->repeats && !failed && !stopped(&demo); r++)
         failed = run_repeat(&demo, r, err);
     ret->stopped = stopped(&demo);
+    if (folder >= 0)
+        close(folder);
     return failed;
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define LONGEST_NAME 63u
 #define MAX_NEAR     256u /* names that are compared for "nearest" */
@@ -200,8 +201,26 @@ static const char *nearest_beside(const char *path, struct names *names)
     return adp_error_nearest(stem, names->list);
 }
 
+/* A link that leads nowhere is there, and its name is no mistake. */
+static int refuse_link(const char *path, struct adp_error *err)
+{
+    char to[256];
+    ssize_t n = readlink(path, to, sizeof to - 1);
+    if (n < 0)
+        return 0;
+    to[n] = '\0';
+    struct stat st;
+    bool circle = stat(path, &st) < 0 && errno == ELOOP;
+    return adp_error_at(err, ADP_ENOENT, path, 0, 0,
+                        circle ? "it is a link to %s, and links go in a circle"
+                               : "it is a link to %s, which is not there",
+                        to);
+}
+
 static int refuse_path(const char *path, struct adp_error *err)
 {
+    if (refuse_link(path, err) < 0)
+        return ADP_ENOENT;
     struct names *names = calloc(1, sizeof *names);
     const char *nearest = names ? nearest_beside(path, names) : NULL;
     int r = adp_error_at(err, ADP_ENOENT, path, 0, 0, "there is no such file%s%s%s",

@@ -166,6 +166,9 @@ END_TEST
 START_TEST(an_outcome_keeps_every_fact_the_host_adds)
 {
     static const struct adp_extra extra[] = { { "prefill_ms", NULL, 12.5 },
+                                              { "ttft_ms", NULL, 1 }, /* said already */
+                                              { NULL, "nameless", 0 },
+                                              { "total_ms", NULL, 900.5 },
                                               { "model \"x\"", "q\nwen", 0 } };
     struct adp_result result = { .size = sizeof result,
                                  .end = ADP_CANCELLED,
@@ -173,15 +176,15 @@ START_TEST(an_outcome_keeps_every_fact_the_host_adds)
                                  .ok = 0,
                                  .status = 499,
                                  .ttft_ms = 418.25,
-                                 .n_extra = 2,
+                                 .n_extra = 5,
                                  .extra = extra };
     struct adp_name name;
     adp_name_set(&name, "r1");
     adp_lane_put_outcome(stage.lane[0], 0, &name, &result);
     json_t *all = stage_lines(&stage), *line = stage_line(all, "outcome", 0);
-    json_t *want =
-        json_pack("{s:f,s:b,s:i,s:s,s:f,s:s}", "ttft_ms", 418.25, "ok", 0, "status", 499,
-                  "end", "cancelled", "prefill_ms", 12.5, "model \"x\"", "q\nwen");
+    json_t *want = json_pack("{s:f,s:b,s:i,s:s,s:f,s:f,s:s}", "ttft_ms", 418.25, "ok", 0,
+                             "status", 499, "end", "cancelled", "prefill_ms", 12.5,
+                             "total_ms", 900.5, "model \"x\"", "q\nwen");
     ck_assert(json_equal(json_object_get(line, "outcome"), want));
     ck_assert_str_eq(stage_text(line, "request_id"), "r1");
     ck_assert(json_is_null(json_object_get(line, "id")));

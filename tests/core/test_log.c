@@ -146,25 +146,67 @@ START_TEST(keep_bounds_the_rotated_files)
 }
 END_TEST
 
-START_TEST(reopen_follows_a_file_that_was_moved_away)
+/* What becomes of the file between two lines, and where the lines that follow must be. */
+static void move_file(void)
 {
     char moved[160];
+    snprintf(moved, sizeof moved, "%s/moved", folder);
+    ck_assert_int_eq(rename(path, moved), 0);
+}
+
+static void remove_file(void)
+{
+    ck_assert_int_eq(unlink(path), 0);
+}
+
+static void remove_folder(void)
+{
+    char command[160];
+    snprintf(command, sizeof command, "rm -rf '%s/e'", folder);
+    ck_assert_int_eq(system(command), 0);
+}
+
+static void replace_file(void)
+{
+    move_file();
+    FILE *f = fopen(path, "w");
+    ck_assert_ptr_nonnull(f);
+    fclose(f);
+}
+
+static void (*const happens[])(void) = { move_file, remove_file, remove_folder,
+                                         replace_file };
+
+START_TEST(a_file_that_is_moved_removed_or_replaced_is_followed)
+{
     struct adp_log *log = open_log(path, 0, 0);
     stage_publish(&stage, 0.5, 3);
     stage_decide(&stage, "a");
     ck_assert_int_eq(adp_log_flush(log, NULL), 0);
-    snprintf(moved, sizeof moved, "%s/moved", folder);
-    ck_assert_int_eq(rename(path, moved), 0);
+    happens[_i]();
     stage_decide(&stage, "b");
     ck_assert_int_eq(adp_log_flush(log, NULL), 0);
-    adp_log_reopen(log);
     stage_decide(&stage, "c");
     ck_assert_int_eq(adp_log_close(log, NULL), 0);
-    ck_assert_uint_eq(count(moved, "verdict", NULL), 2);
     json_t *first = NULL;
-    ck_assert_uint_eq(count(path, "verdict", &first), 1);
+    ck_assert_uint_eq(count(path, "verdict", &first), 2);
+    ck_assert_int_eq(json_integer_value(json_object_get(first, "snapshot")), 1);
     ck_assert_ptr_null(json_object_get(first, "verdict"));
     json_decref(first);
+}
+END_TEST
+
+START_TEST(reopen_starts_the_file_at_the_path_anew)
+{
+    struct adp_log *log = open_log(path, 0, 0);
+    stage_publish(&stage, 0.5, 3);
+    stage_decide(&stage, "a");
+    ck_assert_int_eq(adp_log_flush(log, NULL), 0);
+    adp_log_reopen(log);
+    stage_decide(&stage, "b");
+    ck_assert_int_eq(adp_log_close(log, NULL), 0);
+    /* The snapshot's own line, and once more where the file was opened again. */
+    ck_assert_uint_eq(count(path, "mono_ns", NULL), 4);
 }
 END_TEST
 
@@ -211,7 +253,7 @@ START_TEST(a_disk_that_stays_full_is_an_error_at_close_not_before)
 {
     struct adp_error err = { 0 };
     struct adp_log *log = open_log(path, 0, 0);
-    int limited = limit_files(1000);
+    int limited = limit_files(1500);
     unsigned admitted = decide_admitted(10);
     int closed = adp_log_close(log, &err);
     limit_files(RLIM_INFINITY);
@@ -220,6 +262,7 @@ START_TEST(a_disk_that_stays_full_is_an_error_at_close_not_before)
     ck_assert_int_eq(closed, ADP_EIO);
     ck_assert_ptr_nonnull(strstr(err.text, "are lost"));
     ck_assert_ptr_nonnull(strstr(err.text, "r1.jsonl"));
+    count(path, "verdict", NULL); /* what is there is whole lines */
 }
 END_TEST
 
@@ -280,7 +323,9 @@ int main(void)
     tcase_add_test(
         t, rotation_keeps_every_line_and_starts_each_file_with_the_snapshot_in_force);
     tcase_add_test(t, keep_bounds_the_rotated_files);
-    tcase_add_test(t, reopen_follows_a_file_that_was_moved_away);
+    tcase_add_loop_test(t, a_file_that_is_moved_removed_or_replaced_is_followed, 0,
+                        sizeof happens / sizeof happens[0]);
+    tcase_add_test(t, reopen_starts_the_file_at_the_path_anew);
     tcase_add_test(t, a_disk_that_was_full_loses_nothing_that_the_ring_could_hold);
     tcase_add_test(t, a_disk_that_stays_full_is_an_error_at_close_not_before);
     tcase_add_test(t, a_fifo_nobody_reads_is_refused_not_waited_for);

@@ -20,6 +20,8 @@
  * path: allocates nothing, takes no contended lock, makes no system call but reading the
  * clock; [any] any thread.
  *
+ * Pointers may be NULL only where it is said; `err` and `errors` may always be.
+ *
  * A decision never fails because of the log, and a policy's failure never reaches the
  * caller: `on_error` of the configuration answers in its place.
  *
@@ -134,8 +136,9 @@ ADP_API int adp_runtime_close(adp_runtime *rt, adp_error *err);
 ADP_API int adp_lane_open(adp_lane **ret, adp_runtime *rt, adp_error *err);
 ADP_API void adp_lane_close(adp_lane *lane);
 
-/* [control] Makes these the metrics in force. On failure the ones before stay, and age.
- */
+/* [control] Makes these the metrics in force. Negative: they are not, the ones before
+ * stay, and age. ADP_NOTE (above 0): they are in force, and err says that a configured
+ * source matches several series and declares no aggregation, so its signal is absent. */
 ADP_API int adp_runtime_publish_text(adp_runtime *rt, const char *page, size_t len,
                                      adp_error *err);
 ADP_API int adp_runtime_publish(adp_runtime *rt, const adp_metric *metrics, uint32_t n,
@@ -155,6 +158,9 @@ ADP_API int adp_lane_outcome(adp_lane *lane, uint64_t id, const char *request_id
 
 /* [any] */
 ADP_API void adp_runtime_stats(const adp_runtime *rt, adp_stats *ret);
+/* [control] Closes the log's file and opens its path anew, for whoever moves files away.
+ * A file that was removed or replaced is noticed without it. */
+ADP_API int adp_runtime_reopen(adp_runtime *rt, adp_error *err);
 /* [control] Waits until what was recorded before the call is written: ADP_EIO after 2 s.
  */
 ADP_API int adp_runtime_flush(adp_runtime *rt, adp_error *err);

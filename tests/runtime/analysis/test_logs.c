@@ -3,6 +3,7 @@
 #include "runtime/analysis/page.h"
 
 #include <check.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,6 +102,125 @@ START_TEST(a_folder_without_logs_is_an_error)
 }
 END_TEST
 
+START_TEST(a_folder_given_again_or_inside_another_is_no_error)
+{
+    ck_assert_int_eq(adp_logs_find(&list, at("e"), NULL), 0);
+    ck_assert_int_eq(adp_logs_find(&list, at("e/p"), NULL), 0);
+    ck_assert_int_eq(adp_logs_find(&list, at("e"), NULL), 0);
+    ck_assert_uint_eq(list.n, 2);
+    /* … and who came upon a file last is known, though sorting moved it. */
+    ck_assert_int_eq(adp_logs_find(&list, at("e/p/r2.jsonl"), NULL), 0);
+    ck_assert_uint_eq(list.paths[0].given, 4);
+    ck_assert_uint_eq(list.paths[1].given, 3);
+    ck_assert_int_eq(adp_logs_find(&list, at("empty"), NULL), ADP_ENOENT);
+}
+END_TEST
+
+START_TEST(an_empty_path_is_named)
+{
+    struct adp_error err = { 0 };
+    ck_assert_int_eq(adp_logs_find(&list, "", &err), ADP_ENOENT);
+    ck_assert_str_eq(err.file, "\"\"");
+    ck_assert_str_eq(err.text, "an empty path names no log");
+}
+END_TEST
+
+/* What the list says of the path below the root; NULL: nothing. */
+static const char *why_unread(const char *below)
+{
+    const char *why = NULL;
+    for (size_t i = 0; i < list.n_unread; i++)
+        if (strcmp(list.unread[i].path, at(below)) == 0) {
+            ck_assert_ptr_null(why);
+            why = list.unread[i].why;
+        }
+    return why;
+}
+
+START_TEST(what_is_found_and_cannot_be_read_is_noted_once_and_the_rest_is_read)
+{
+    struct adp_tally *tally = adp_tally_create();
+    size_t n;
+    ck_assert_int_eq(symlink("round.jsonl", at("e/p/round.jsonl")), 0);
+    ck_assert_int_eq(symlink("..", at("e/p/folder.jsonl")), 0);
+    ck_assert_int_eq(mkfifo(at("e/p/pipe.jsonl"), 0600), 0);
+    put("e/p/packed.jsonl", "\x1f\x8b\x08 and more\n");
+    ck_assert_int_eq(adp_logs_find(&list, at("e"), NULL), 0);
+    ck_assert_int_eq(adp_logs_find(&list, at("e"), NULL), 0);
+    ck_assert_int_eq(adp_logs_read(&list, 0, tally, NULL, NULL, NULL), 0);
+    ck_assert_str_eq(why_unread("e/p/dangling.jsonl"), "a link to nothing");
+    ck_assert_str_eq(why_unread("e/p/round.jsonl"), strerror(ELOOP));
+    ck_assert_str_eq(why_unread("e/p/folder.jsonl"),
+                     "a link to a folder: such are not followed");
+    ck_assert_str_eq(why_unread("e/p/pipe.jsonl"), "a pipe, not a file");
+    ck_assert_str_eq(why_unread("e/p/packed.jsonl"),
+                     "is compressed: zcat FILE | admitperf report -");
+    ck_assert_uint_eq(list.n_unread, 5);
+    ck_assert_int_eq(adp_logs_any(&list, 1, NULL), 0);
+    adp_tally_files(tally, &n);
+    ck_assert_uint_eq(n, 2);
+    adp_tally_destroy(tally);
+}
+END_TEST
+
+/* root may read everything: be nobody meanwhile. */
+START_TEST(a_folder_and_a_file_that_may_not_be_read_are_noted)
+{
+    struct adp_tally *tally = adp_tally_create();
+    bool is_root = geteuid() == 0;
+    ck_assert_int_eq(mkdir(at("e/closed"), 0), 0);
+    ck_assert_int_eq(chmod(at("e/p/r10.jsonl"), 0), 0);
+    ck_assert_int_eq(chmod(root, 0755) | chmod(at("e"), 0755) | chmod(at("e/p"), 0755),
+                     0);
+    ck_assert_int_eq(chmod(at("e/p/r2.jsonl"), 0644), 0);
+    if (is_root)
+        ck_assert_int_eq(seteuid(65534), 0);
+    ck_assert_int_eq(adp_logs_find(&list, at("e"), NULL), 0);
+    int e = adp_logs_read(&list, 0, tally, NULL, NULL, NULL);
+    if (is_root)
+        ck_assert_int_eq(seteuid(0), 0);
+    ck_assert_int_eq(chmod(at("e/closed"), 0700), 0); /* so that it can be removed */
+    ck_assert_int_eq(e, 0);
+    ck_assert_str_eq(why_unread("e/closed"), "Permission denied");
+    ck_assert_str_eq(why_unread("e/p/r10.jsonl"), "cannot be read: Permission denied");
+    adp_tally_destroy(tally);
+}
+END_TEST
+
+START_TEST(it_is_an_error_when_nothing_could_be_read)
+{
+    struct adp_error err = { 0 };
+    struct adp_tally *tally = adp_tally_create();
+    ck_assert_int_eq(symlink("nowhere", at("empty/a.jsonl")), 0);
+    ck_assert_int_eq(adp_logs_find(&list, at("empty"), NULL), 0);
+    ck_assert_int_eq(adp_logs_read(&list, 0, tally, NULL, NULL, NULL), 0);
+    ck_assert_int_eq(adp_logs_any(&list, 1, &err), ADP_EIO);
+    ck_assert_str_eq(err.file, at("empty/a.jsonl"));
+    ck_assert_str_eq(err.text, "a link to nothing; nothing else is there to read");
+    adp_tally_destroy(tally);
+}
+END_TEST
+
+static const struct {
+    const char *bytes, *error;
+} packed[] = {
+    { "\x1f\x8b\x08", "is compressed: zcat FILE | admitperf report -" },
+    { "\x28\xb5\x2f\xfd\n\n", "is compressed: zstdcat FILE | admitperf report -" },
+};
+
+START_TEST(a_compressed_log_is_refused_with_the_way_out)
+{
+    struct adp_error err = { 0 };
+    struct adp_tally *tally = adp_tally_create();
+    put("packed", packed[_i].bytes);
+    ck_assert_int_eq(adp_logs_find(&list, at("packed"), NULL), 0);
+    ck_assert_int_eq(adp_logs_read(&list, 0, tally, NULL, NULL, &err), ADP_EINVAL);
+    ck_assert_str_eq(err.file, at("packed"));
+    ck_assert_str_eq(err.text, packed[_i].error);
+    adp_tally_destroy(tally);
+}
+END_TEST
+
 START_TEST(somebody_elses_file_is_left_after_a_few_lines)
 {
     struct adp_tally *tally = adp_tally_create();
@@ -186,6 +306,14 @@ int main(void)
     tcase_add_test(t, a_file_is_read_once_however_it_is_reached);
     tcase_add_test(t, what_is_named_is_taken);
     tcase_add_test(t, a_folder_without_logs_is_an_error);
+    tcase_add_test(t, a_folder_given_again_or_inside_another_is_no_error);
+    tcase_add_test(t, an_empty_path_is_named);
+    tcase_add_test(t,
+                   what_is_found_and_cannot_be_read_is_noted_once_and_the_rest_is_read);
+    tcase_add_test(t, a_folder_and_a_file_that_may_not_be_read_are_noted);
+    tcase_add_test(t, it_is_an_error_when_nothing_could_be_read);
+    tcase_add_loop_test(t, a_compressed_log_is_refused_with_the_way_out, 0,
+                        sizeof packed / sizeof *packed);
     tcase_add_test(t, somebody_elses_file_is_left_after_a_few_lines);
     tcase_add_test(t, a_named_file_is_read_whole);
     tcase_add_test(t, an_over_long_line_is_counted_and_the_next_is_read);

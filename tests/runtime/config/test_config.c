@@ -502,20 +502,6 @@ START_TEST(serve_is_left_to_the_sidecar)
 }
 END_TEST
 
-START_TEST(the_hash_is_of_the_bytes)
-{
-    static const char one[] = "version: 1\n" POLICY, two[] = "version: 1\n" POLICY "\n";
-    read_good(one);
-    uint64_t hash = config->hash;
-    adp_config_destroy(config);
-    read_good(one);
-    ck_assert_uint_eq(config->hash, hash);
-    adp_config_destroy(config);
-    read_good(two);
-    ck_assert_uint_ne(config->hash, hash);
-}
-END_TEST
-
 /* ---- drafts ---- */
 
 START_TEST(a_draft_holds_what_could_be_read)
@@ -683,7 +669,6 @@ static TCase *fields(void)
     tcase_add_test(t, text_is_taken_as_written);
     tcase_add_test(t, the_longest_name_has_128_bytes);
     tcase_add_test(t, serve_is_left_to_the_sidecar);
-    tcase_add_test(t, the_hash_is_of_the_bytes);
     tcase_add_test(t, a_draft_holds_what_could_be_read);
     tcase_add_test(t, what_the_host_finds_stands_among_the_rest);
     return t;

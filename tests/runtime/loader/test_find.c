@@ -105,6 +105,22 @@ START_TEST(a_missing_path_is_answered_with_the_nearest_beside_it)
 }
 END_TEST
 
+START_TEST(a_link_that_leads_nowhere_says_where_it_leads)
+{
+    char path[1024], link[2048];
+    struct adp_error err = { 0 };
+    snprintf(link, sizeof link, "%s/dangling.so", two);
+    ck_assert_int_eq(symlink("nowhere.so", link), 0);
+    ck_assert_int_eq(adp_loader_find("x", link, path, sizeof path, &err), ADP_ENOENT);
+    ck_assert_str_eq(err.text, "it is a link to nowhere.so, which is not there");
+    snprintf(link, sizeof link, "%s/circle.so", two);
+    ck_assert_int_eq(symlink("circle.so", link), 0);
+    err = (struct adp_error) { 0 };
+    ck_assert_int_eq(adp_loader_find("x", link, path, sizeof path, &err), ADP_ENOENT);
+    ck_assert_str_eq(err.text, "it is a link to circle.so, and links go in a circle");
+}
+END_TEST
+
 START_TEST(a_relative_path_is_refused)
 {
     char path[1024];
@@ -176,6 +192,7 @@ int main(void)
                         sizeof no_names / sizeof no_names[0]);
     tcase_add_test(t, a_path_is_taken_as_it_is);
     tcase_add_test(t, a_missing_path_is_answered_with_the_nearest_beside_it);
+    tcase_add_test(t, a_link_that_leads_nowhere_says_where_it_leads);
     tcase_add_test(t, a_relative_path_is_refused);
     tcase_add_test(t, a_path_that_does_not_fit_is_refused);
     tcase_add_test(t, the_list_has_each_name_once_where_find_would_find_it);
