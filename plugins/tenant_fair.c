@@ -422,7 +422,7 @@ static uint64_t save(const void *self, void *to, uint64_t cap)
     return charged ? n + charged : 0;
 }
 
-const adp_policy admitperf_policy_v0 = {
+const adp_policy admitperf_policy_v1 = {
     ADP_HEAD,
     .n_signals = ADP_COUNT(signals),
     .signals = signals,

@@ -28,7 +28,7 @@ static const struct check {
       "build it with cc -shared -fPIC for this machine; docs/abi.md has the command" },
     { "E2", "it declares one policy that this host can read", 3, "E1", "",
       adp_check_declares_entry,
-      "define `const adp_policy admitperf_policy_v0` with ADP_HEAD in it, and compile it "
+      "define `const adp_policy admitperf_policy_v1` with ADP_HEAD in it, and compile it "
       "with the header of the oldest host it is to run on (-DADP_ABI_MINOR=n)" },
     { "E3", "it exports the entry and no other name", 7, "E1", "",
       adp_check_exports_one_name,
