@@ -91,10 +91,11 @@ static const struct check {
       adp_check_parameters_at_bounds,
       "narrow lo and hi in the table to what works, or let create refuse the combination "
       "and say why in setup->error" },
-    { "B8", "tickets come back by any end, late and all at once", 10, "B1", "",
+    { "B8", "tickets come back by any end, late and all at once", 10, "B1 B3", "",
       adp_check_takes_tickets_back,
       "take a ticket back in outcome whatever its kind; learn from DONE, FAILED and "
-      "CANCELLED, release on NOT_RUN and LOST; bound what waits" },
+      "CANCELLED, release on NOT_RUN and LOST, each only for a ticket of its own; bound "
+      "what waits" },
     { "B9", "an instance that is over leaves nothing", 4, "S1", "B1",
       adp_check_leaves_nothing, "free in destroy what create and decide took" },
     { "B10", "a create that fails says why and leaves nothing", 4, "S1", "B1",
