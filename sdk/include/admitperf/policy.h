@@ -211,9 +211,10 @@ typedef struct adp_card {
     uint32_t reserved; /* 0 */
 } adp_card;
 
-/* What the host knows about this request. A string of more than 64 bytes comes as it is
- * recorded, "xxh3:" and the 32 hexadecimal digits of its XXH3-128, and the keys are of
- * the text that comes: so a log has all that the policy was given. */
+/* What the host knows about this request. A string of more than 64 bytes, or one that is
+ * not UTF-8, comes as it is recorded, "xxh3:" and the 32 hexadecimal digits of its
+ * XXH3-128. The keys are of exactly the text that comes, so all of this can be rebuilt
+ * from the log. */
 typedef struct adp_request {
     uint32_t size, present; /* present: bits of enum adp_fact */
     const char *tenant;     /* NULL: not known */
