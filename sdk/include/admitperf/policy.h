@@ -280,10 +280,12 @@ typedef struct adp_setup {
                            * ADP_TAKES_CONFIG */
     /* What save wrote before a reload or restart; or NULL. It may come of another
      * version of the policy, or be damaged: bytes that are not believed whole mean to
-     * start afresh (or to refuse, with a reason), never a guess. */
+     * start afresh (or to refuse, with a reason), never a guess. Of any alignment. */
     const void *saved;
     uint64_t saved_len; /* at most ADP_MAX_SAVED */
-    char *error;        /* on failure: one sentence, lower case, no full stop */
+    /* On failure: one sentence, lower case, no full stop, with its NUL in error_cap bytes
+     * (0: none is wanted). */
+    char *error;
     uint64_t error_cap;
 } adp_setup;
 
@@ -316,11 +318,11 @@ typedef struct adp_policy {
     void (*decide)(void *self, const adp_view *view, adp_verdict *verdict);
     /* [hot] Takes back a ticket. NULL: the policy sets none. */
     void (*outcome)(void *self, const adp_outcome *outcome);
-    /* [control] Writes the state into `to`, returns the bytes written, 0 for none or when
-     * `cap` is too small. Changes nothing. The host keeps other calls on the instance of
-     * a SERIAL policy off meanwhile; on a CONCURRENT one it may run beside decide and
-     * outcome, and writes something that holds together all the same. NULL: starts
-     * afresh after every reload. */
+    /* [control] Writes the state into `to`, of any alignment, and returns the bytes
+     * written, 0 for none or when `cap` is too small. Changes nothing. The host keeps
+     * other calls on the instance of a SERIAL policy off meanwhile; on a CONCURRENT one
+     * it may run beside decide and outcome, and writes something that holds together all
+     * the same. NULL: starts afresh after every reload. */
     uint64_t (*save)(const void *self, void *to, uint64_t cap);
     /* [control] The table of an optional feature, by its id ("vendor.feature/1"); NULL
      * for an id that it does not know. Of no instance, at any time. May be NULL. */
