@@ -53,11 +53,6 @@ static int create(struct adp_runtime *rt, uint32_t i, struct adp_errors *errors)
     m->policy = &rt->loaded[i]->policy;
     m->param = rt->params[i].value;
     m->reject_on_error = s->on_error == ADP_ON_ERROR_REJECT;
-    if (s->config_json && !m->policy->create) {
-        adp_errors_add(errors, ADP_EINVAL, rt->config->file, s->place,
-                       "policy %s takes no config", m->policy->name);
-        return ADP_EINVAL;
-    }
     if (!m->policy->create)
         return 0;
     m->self = m->policy->create(&setup);
@@ -93,6 +88,18 @@ static bool check_ages(struct adp_runtime *rt, uint32_t i, struct adp_errors *er
     return fine;
 }
 
+static bool check_config(const struct adp_runtime *rt, uint32_t i,
+                         struct adp_errors *errors)
+{
+    const struct adp_policy_setting *s = &rt->config->policies[i];
+    const struct adp_policy *policy = &rt->loaded[i]->policy;
+    if (!s->config_json || policy->flags & ADP_TAKES_CONFIG)
+        return true;
+    adp_errors_add(errors, ADP_EINVAL, rt->config->file, s->config_place,
+                   "policy %s takes no config", policy->name);
+    return false;
+}
+
 /* One policy, from file to bound and checked; its instance comes when all are fine. A draft has
  * no `use` where what was written is no use: that is reported already. */
 static bool prepare(struct adp_runtime *rt, uint32_t i, struct adp_errors *errors)
@@ -103,6 +110,7 @@ static bool prepare(struct adp_runtime *rt, uint32_t i, struct adp_errors *error
         return false;
     bool fine =
         adp_params_resolve(s, rt->loaded[i], rt->config->file, &rt->params[i], errors);
+    fine = check_config(rt, i, errors) && fine;
     if (adp_loader_bind(rt->loaded[i], rt->config->signals,
                         rt->generation->member[i].slot_of, &err) < 0) {
         add(errors, rt, s->use_place, &err);
