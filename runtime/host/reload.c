@@ -12,7 +12,8 @@
  *  4. An edition ends, the oldest first, when no call slot names it, no ticket of it waits
  *     and the drain has taken its last records: until then its number is not given again,
  *     so that one number always means one edition, for tickets, snapshots and words.
- *  5. At most ADP_GENERATIONS are alive. For one more, the oldest's tickets are LOST. */
+ *  5. At most ADP_GENERATIONS are alive. For one more, the log is flushed, and if that
+ *     does not help the oldest's tickets are LOST. */
 #include "core/error.h"
 #include "runtime/host/state.h"
 #include "runtime/host/words.h"
@@ -93,15 +94,25 @@ static void lose_oldest(adp_runtime *rt)
     pthread_mutex_unlock(&rt->lanes_mutex);
 }
 
+static bool is_full(const adp_runtime *rt)
+{
+    return in_force(rt) + 1 - rt->oldest == ADP_GENERATIONS;
+}
+
 /* A place in the table for the next number. */
 static int make_room(adp_runtime *rt, struct adp_errors *errors)
 {
     adp_host_reclaim(rt);
-    if (in_force(rt) + 1 - rt->oldest == ADP_GENERATIONS) {
+    if (is_full(rt)) {
         lose_oldest(rt);
         adp_host_reclaim(rt);
     }
-    if (in_force(rt) + 1 - rt->oldest < ADP_GENERATIONS)
+    if (is_full(rt) &&
+        rt->log) { /* faster than the log's thread comes by, or a bad disk */
+        adp_log_flush(rt->log, NULL);
+        adp_host_reclaim(rt);
+    }
+    if (!is_full(rt))
         return 0;
     adp_errors_add(errors, ADP_EFULL, rt->edition->config->file, nowhere,
                    "%u configurations are still in use: the log has not been written "

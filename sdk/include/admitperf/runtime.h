@@ -180,7 +180,7 @@ ADP_API int adp_runtime_start(adp_runtime *rt, adp_error *err);
  * was decided before goes to the old file. Metrics stay in force and are read anew; lanes,
  * interned ids and waiting outcomes stay.
  * ADP_EINVAL: also when `log` turns from none to a file or back, or log.metrics changes;
- * ADP_EFULL: 16 generations are alive, because the log is not being written (requests
+ * ADP_EFULL: 16 generations are alive, because the log cannot be written for 2 s (requests
  * alone never cause it: the oldest's tickets are LOST then); ADP_ESTATE: not started, or
  * a policy that has to hand over its state does not return for a second; ADP_EIO: the new
  * log cannot be opened. */
