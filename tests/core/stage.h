@@ -181,7 +181,7 @@ static inline json_t *stage_lines(struct stage *s)
 {
     json_t *all = json_array();
     adp_line_clear(&s->lines);
-    while (adp_drain_run(s->drain, &s->lines, 1 << 20))
+    while (adp_drain_run(s->drain, &s->lines, SIZE_MAX))
         ;
     const char *at = s->lines.text, *end = at ? at + s->lines.len : at;
     while (at < end) {
