@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SNAPSHOTS_KEPT = 256, INLINE_KEPT = 64, GENERATIONS_KEPT = 16 };
+enum { SNAPSHOTS_KEPT = 256, INLINE_KEPT = 64, GENERATIONS_KEPT = 16, ROOM_PIECES = 16 };
 
 struct lane_state {
     uint64_t head;     /* ours: the ring's is for the writer to read */
@@ -34,8 +34,8 @@ struct adp_drain {
     uint32_t first;                   /* lane the next run begins with, from 0 */
     uint64_t newest;                  /* snapshot's number */
     uint64_t mark[ADP_MAX_LANES + 1]; /* tails */
-    struct adp_line opening, next_opening;
-    bool has_next; /* the last run passed a snapshot: next_opening */
+    struct adp_line opening;
+    bool opened; /* the lines of the last run begin with it */
     struct adp_drained count;
 };
 
@@ -51,7 +51,6 @@ int adp_drain_create(struct adp_drain **ret, const struct adp_region *region,
     d->n_snapshots = inline_metrics ? INLINE_KEPT : SNAPSHOTS_KEPT;
     d->snapshot = calloc(d->n_snapshots, sizeof *d->snapshot);
     adp_line_init(&d->opening);
-    adp_line_init(&d->next_opening);
     if (!d->snapshot || adp_metrics_create(&d->metrics) < 0) {
         adp_drain_destroy(d);
         return adp_error_set(err, ADP_ENOMEM, "out of memory");
@@ -72,13 +71,17 @@ void adp_drain_destroy(struct adp_drain *drain)
     adp_metrics_destroy(drain->metrics);
     free(drain->record);
     adp_line_finish(&drain->opening);
-    adp_line_finish(&drain->next_opening);
     free(drain);
 }
 
 const struct adp_line *adp_drain_opening(const struct adp_drain *drain)
 {
     return &drain->opening;
+}
+
+bool adp_drain_opened(const struct adp_drain *drain)
+{
+    return drain->opened && drain->opening.len && !drain->opening.broken;
 }
 
 struct adp_drained adp_drain_count(const struct adp_drain *drain)
@@ -183,9 +186,9 @@ static bool take_snapshot(struct adp_drain *d, const struct adp_record *rec,
     adp_write_snapshot(to, r, words_of(d, r->generation), tag(d, lane, rec->seq));
     if (to->broken)
         return false;
-    adp_line_clear(&d->next_opening);
-    adp_line_put(&d->next_opening, to->text + start, to->len - start);
-    d->has_next = !d->next_opening.broken;
+    adp_line_clear(&d->opening);
+    adp_line_put(&d->opening, to->text + start, to->len - start);
+    d->opened = true;
     d->newest = r->number;
     return true;
 }
@@ -289,10 +292,18 @@ static enum step put_record(struct adp_drain *d, uint32_t lane,
     return TAKEN;
 }
 
-/* One record at `at`, of which `left` bytes may be read; if `patient` only what names
- * nothing unknown. */
+/* How far to go with a ring. */
+struct leg {
+    uint64_t tail;
+    size_t budget; /* bytes of lines */
+    uint64_t most; /* records */
+    bool patient;  /* not to what names something unknown */
+    size_t begin;  /* control: lines already there, which a snapshot may not follow */
+};
+
+/* One record at `at`, of which `left` bytes may be read, unless the leg ends before it. */
 static enum step step(struct adp_drain *d, uint32_t lane, const uint8_t *at,
-                      uint64_t left, bool patient, struct adp_line *to,
+                      uint64_t left, const struct leg *leg, struct adp_line *to,
                       uint64_t *ret_bytes)
 {
     uint32_t words[2];
@@ -311,41 +322,48 @@ static enum step step(struct adp_drain *d, uint32_t lane, const uint8_t *at,
         return NO_MEMORY;
     if (rec->seq < d->lane[lane].next_seq)
         return DAMAGED;
-    if (patient && names_unknown(d, rec))
+    if ((leg->patient && names_unknown(d, rec)) ||
+        (rec->kind == ADP_REC_SNAPSHOT && to->len > leg->begin))
         return HELD;
     return put_record(d, lane, rec, to);
 }
 
-/* How far to go with a ring. */
-struct leg {
-    uint64_t tail;
-    size_t budget; /* bytes of lines */
-    uint64_t most; /* records */
-    bool patient;
-};
+/* Gives the writer the room of what has been read. */
+static void free_room(struct adp_drain *d, uint32_t lane)
+{
+    /* Release: we have read the records. */
+    atomic_store_explicit(&adp_region_ring(d->region, lane)->head, d->lane[lane].head,
+                          memory_order_release);
+}
 
-/* Drains one ring: TAKEN when it is at its tail or abandoned, or as far as the leg goes. */
+/* Drains one ring: TAKEN when it is at its tail or abandoned, or as far as the leg goes. Room
+ * is given back in pieces: a writer that fills a full ring would otherwise get in one record
+ * between two it must drop, and each such gap is a line. */
 static enum step drain_ring(struct adp_drain *d, uint32_t lane, struct leg leg,
                             struct adp_line *to)
 {
-    struct adp_ring *ring = adp_region_ring(d->region, lane);
     const uint8_t *at = adp_region_bytes_of(d->region, lane);
     uint64_t size = adp_region_ring_bytes(d->region, lane);
     struct lane_state *l = &d->lane[lane];
     if (l->damaged)
         return TAKEN;
+    uint64_t given = l->head;
     enum step did = leg.tail - l->head > size ? DAMAGED : TAKEN;
     while (did == TAKEN && l->head != leg.tail && to->len < leg.budget && leg.most--) {
         uint64_t offset = l->head & (size - 1), bytes = 0;
         uint64_t to_tail = leg.tail - l->head, to_end = size - offset;
-        did = step(d, lane, at + offset, to_tail < to_end ? to_tail : to_end, leg.patient,
-                   to, &bytes);
+        did = step(d, lane, at + offset, to_tail < to_end ? to_tail : to_end, &leg, to,
+                   &bytes);
         if (did != TAKEN)
             break;
         l->head += bytes;
-        /* Release: we have read the record; the writer may have the room. */
-        atomic_store_explicit(&ring->head, l->head, memory_order_release);
+        if (l->head - given >= size / ROOM_PIECES) {
+            free_room(d, lane);
+            given = l->head;
+        }
     }
+    if (l->head != given)
+        free_room(d, lane);
     if (did == NO_MEMORY)
         to->broken = true;
     if (did != DAMAGED)
@@ -368,7 +386,9 @@ static enum step drain_lanes(struct adp_drain *d, const uint64_t *tail, bool pat
     uint32_t n = d->n_lanes - 1;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t lane = 1 + (d->first + i) % n;
-        struct leg leg = { tail[lane], budget, UINT64_MAX, patient };
+        struct leg leg = {
+            .tail = tail[lane], .budget = budget, .most = UINT64_MAX, .patient = patient
+        };
         enum step did = drain_ring(d, lane, leg, to);
         if (did == NO_MEMORY)
             return did;
@@ -376,16 +396,6 @@ static enum step drain_lanes(struct adp_drain *d, const uint64_t *tail, bool pat
             all = HELD;
     }
     return all;
-}
-
-static void next_opening(struct adp_drain *d)
-{
-    struct adp_line last = d->opening;
-    if (!d->has_next)
-        return;
-    d->opening = d->next_opening;
-    d->next_opening = last;
-    d->has_next = false;
 }
 
 static void read_tails(const struct adp_drain *d, uint64_t *tail)
@@ -400,15 +410,19 @@ static void read_tails(const struct adp_drain *d, uint64_t *tail)
 bool adp_drain_run(struct adp_drain *drain, struct adp_line *to, size_t budget)
 {
     uint64_t tail[ADP_MAX_LANES + 1];
+    size_t begin = to->len;
     read_tails(drain, tail);
-    next_opening(drain);
+    drain->opened = false;
     for (;;) {
         bool told = at_tail(drain, 0, tail[0]);
         enum step did = drain_lanes(drain, tail, !told, to, budget);
         if (did == NO_MEMORY || told)
             break;
-        struct leg leg = { tail[0], budget, did == HELD ? 1 : UINT64_MAX, false };
-        if (to->len >= budget || drain_ring(drain, 0, leg, to) == NO_MEMORY)
+        uint64_t most = did == HELD ? 1 : UINT64_MAX;
+        struct leg leg = {
+            .tail = tail[0], .budget = budget, .most = most, .begin = begin
+        };
+        if (to->len >= budget || drain_ring(drain, 0, leg, to) != TAKEN)
             break;
     }
     drain->first = (drain->first + 1) % (drain->n_lanes - 1);

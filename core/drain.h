@@ -35,8 +35,8 @@ int adp_drain_create(struct adp_drain **ret, const struct adp_region *region,
                      bool inline_metrics, struct adp_error *err);
 void adp_drain_destroy(struct adp_drain *drain);
 
-/* Appends lines to `to` until the rings are empty or `to` holds `budget` bytes; then by at
- * most one line more. True when something may be left. ADP_ENOMEM shows as to->broken:
+/* Appends lines to `to` until the rings are empty or `to` holds `budget` bytes, then by at
+ * most one line more, or up to the next snapshot, which is the first line of a run. True when something may be left. ADP_ENOMEM shows as to->broken:
  * clear it, and call again. */
 bool adp_drain_run(struct adp_drain *drain, struct adp_line *to, size_t budget);
 
@@ -44,9 +44,11 @@ bool adp_drain_run(struct adp_drain *drain, struct adp_line *to, size_t budget);
  * when the writers have stopped; `at_ns`: wall clock. */
 void adp_drain_end(struct adp_drain *drain, struct adp_line *to, uint64_t at_ns);
 
-/* The line a file starts with: the snapshot in force where the lines of the last run
- * begin. Empty: none yet. Borrowed until the next run. */
+/* The line a file starts with: the snapshot in force, the newest that is drained. Empty:
+ * none yet. Borrowed until the next run. */
 const struct adp_line *adp_drain_opening(const struct adp_drain *drain);
+/* Whether the lines of the last run begin with it. */
+bool adp_drain_opened(const struct adp_drain *drain);
 
 /* How full the fullest ring is, in percent. */
 unsigned adp_drain_fill(const struct adp_drain *drain);

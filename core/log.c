@@ -178,6 +178,8 @@ static int drain_lines(struct adp_log *log, bool *ret_more)
     uint64_t before = adp_drain_count(log->drain).lines;
     *ret_more = adp_drain_run(log->drain, &log->lines, BATCH);
     log->n_lines = adp_drain_count(log->drain).lines - before;
+    log->file.front =
+        adp_drain_opened(log->drain) ? adp_drain_opening(log->drain)->len : 0;
     if (!log->lines.broken)
         return 0;
     log->lines.broken = false;
@@ -521,9 +523,9 @@ static struct lost count_lost(const struct adp_log *log)
     size_t at = log->writing ? 0 : log->written;
     for (; at < log->lines.len; at++)
         lost.lines += log->lines.text[at] == '\n';
-    /* The opening of a file is there already, in the one before. */
-    if (lost.lines && log->file.front > at)
-        lost.lines--;
+    /* The opening of a file is in the one before already. */
+    if (lost.lines > log->n_lines)
+        lost.lines = log->n_lines;
     return lost;
 }
 

@@ -230,15 +230,29 @@ static void rotated_name(const struct adp_logfile *file, uint32_t i, char *to, s
     snprintf(to, cap, "%.*s.%u%s", (int)stem, file->path, i, known ? ".jsonl" : "");
 }
 
+/* The first number that is free, or the last: that file is due. */
+static uint32_t free_number(const struct adp_logfile *file)
+{
+    char name[ADP_LOGFILE_PATH + 16];
+    struct stat st;
+    uint32_t i = 1;
+    for (; i < file->keep; i++) {
+        rotated_name(file, i, name, sizeof name);
+        if (stat(name, &st) < 0 && errno == ENOENT)
+            break;
+    }
+    return i;
+}
+
 /* The oldest first, each only when the one behind it has made way: a step that fails, or a
  * death between two, loses no file but the one that was due. */
 static int shift(const struct adp_logfile *file)
 {
     char from[ADP_LOGFILE_PATH + 16], to[ADP_LOGFILE_PATH + 16];
-    for (uint32_t i = file->keep; i > 1; i--) {
+    for (uint32_t i = free_number(file); i > 1; i--) {
         rotated_name(file, i - 1, from, sizeof from);
         rotated_name(file, i, to, sizeof to);
-        if (rename(from, to) < 0 && errno != ENOENT)
+        if (rename(from, to) < 0)
             return -errno;
     }
     rotated_name(file, 1, to, sizeof to);

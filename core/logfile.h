@@ -44,7 +44,7 @@ struct adp_logfile {
     uint64_t size;      /* when last looked at, and what we wrote since */
     uint64_t end;       /* where our last write ended; UINT64_MAX: none in this file */
     uint64_t rotate_at; /* 0, or not before this size: the last rotation failed */
-    size_t front;       /* bytes of opening before the lines that wait */
+    size_t front;       /* bytes of opening that the lines that wait begin with */
     uint32_t misses;    /* of the lock, in a row */
     uint64_t bytes;     /* written in all */
     uint64_t troubles;  /* openings and rotations that failed and were done without */

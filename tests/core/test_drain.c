@@ -257,21 +257,41 @@ START_TEST(fill_is_of_the_fullest_ring)
 }
 END_TEST
 
-START_TEST(the_opening_is_the_snapshot_in_force_where_the_last_lines_begin)
+START_TEST(the_opening_is_the_snapshot_in_force)
 {
     ck_assert_uint_eq(adp_drain_opening(stage.drain)->len, 0);
     stage_publish(&stage, 0.1, 1);
     stage_publish(&stage, 0.25, 1);
-    json_decref(stage_lines(&stage));
-    ck_assert_uint_eq(adp_drain_opening(stage.drain)->len,
-                      0); /* they are lines after it */
-    stage_publish(&stage, 0.5, 1);
     json_decref(stage_lines(&stage));
     const struct adp_line *opening = adp_drain_opening(stage.drain);
     json_t *line = json_loadb(opening->text, opening->len, 0, NULL);
     ck_assert_uint_eq(number(line, "snapshot"), 2);
     ck_assert_str_eq(stage_text(line, "experiment"), "e");
     json_decref(line);
+}
+END_TEST
+
+START_TEST(a_snapshot_is_the_first_line_of_a_run)
+{
+    static const bool opened[] = { false, true, true };
+    static const unsigned lines[] = { 1, 3, 1 };
+    stage_decide(&stage, "a");
+    stage_publish(&stage, 0.1, 1);
+    stage_decide(&stage, "b");
+    stage_decide(&stage, "c");
+    stage_publish(&stage, 0.2, 1);
+    for (unsigned i = 0; i < 3; i++) {
+        uint64_t before = adp_drain_count(stage.drain).lines;
+        adp_line_clear(&stage.lines);
+        ck_assert_int_eq(adp_drain_run(stage.drain, &stage.lines, SIZE_MAX), i < 2);
+        ck_assert_uint_eq(adp_drain_count(stage.drain).lines - before, lines[i]);
+        ck_assert_int_eq(adp_drain_opened(stage.drain), opened[i]);
+        if (opened[i])
+            ck_assert_int_eq(memcmp(stage.lines.text,
+                                    adp_drain_opening(stage.drain)->text,
+                                    adp_drain_opening(stage.drain)->len),
+                             0);
+    }
 }
 END_TEST
 
@@ -458,7 +478,8 @@ int main(void)
     tcase_add_test(t, what_is_left_is_what_is_queued_and_what_was_dropped);
     tcase_add_test(t, a_mark_is_reached_when_what_was_before_it_is_drained);
     tcase_add_test(t, fill_is_of_the_fullest_ring);
-    tcase_add_test(t, the_opening_is_the_snapshot_in_force_where_the_last_lines_begin);
+    tcase_add_test(t, a_snapshot_is_the_first_line_of_a_run);
+    tcase_add_test(t, the_opening_is_the_snapshot_in_force);
     tcase_add_test(t, a_budget_stops_between_lines_and_nothing_is_lost);
     tcase_add_test(t, an_outcome_keeps_every_fact_the_host_adds);
     tcase_add_loop_test(t, a_damaged_ring_is_abandoned_said_and_the_others_go_on, 0,

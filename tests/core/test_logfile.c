@@ -260,6 +260,20 @@ START_TEST(keep_removes_the_oldest_and_no_other)
 }
 END_TEST
 
+START_TEST(a_number_that_became_free_is_taken_before_one_is_due)
+{
+    ck_assert_int_eq(adp_logfile_move(&file, path, 4, 3, NULL), 0);
+    ck_assert_int_eq(put(&file, "1st\n2nd\n3rd\n4th\n"), 0);
+    char gone[160];
+    snprintf(gone, sizeof gone, "%s/r1.2.jsonl", folder);
+    ck_assert_int_eq(unlink(gone), 0);
+    ck_assert_int_eq(put(&file, "5th\n"), 0);
+    ck_assert_str_eq(content_of("r1.1.jsonl"), "4th\n");
+    ck_assert_str_eq(content_of("r1.2.jsonl"), "3rd\n");
+    ck_assert_str_eq(content_of("r1.3.jsonl"), "1st\n");
+}
+END_TEST
+
 /* A folder in the way, which no rename removes: of the oldest, or of the next. */
 static const char *const obstacles[] = { "r1.3.jsonl", "r1.1.jsonl" };
 
@@ -268,14 +282,18 @@ START_TEST(a_rotation_that_fails_loses_nothing_and_goes_on_in_the_file)
     char full[160], command[192];
     snprintf(full, sizeof full, "%s/%s/x", folder, obstacles[_i]);
     snprintf(command, sizeof command, "mkdir -p '%s'", full);
-    if (_i == 0)
-        make("r1.2.jsonl", "kept\n");
+    if (_i == 0) {
+        make("r1.1.jsonl", "newer\n");
+        make("r1.2.jsonl", "older\n");
+    }
     ck_assert_int_eq(system(command), 0);
     ck_assert_int_eq(adp_logfile_move(&file, path, 4, _i == 0 ? 3 : 1, NULL), 0);
     ck_assert_int_eq(put(&file, "1st\n2nd\n3rd\n"), 0);
     ck_assert_str_eq(content_of("r1.jsonl"), "1st\n2nd\n3rd\n");
-    if (_i == 0)
-        ck_assert_str_eq(content_of("r1.2.jsonl"), "kept\n");
+    if (_i == 0) {
+        ck_assert_str_eq(content_of("r1.1.jsonl"), "newer\n");
+        ck_assert_str_eq(content_of("r1.2.jsonl"), "older\n");
+    }
     ck_assert_uint_eq(file.troubles, 1);
 }
 END_TEST
@@ -420,6 +438,7 @@ int main(void)
     tcase_add_test(t, no_file_exceeds_its_size_and_each_starts_with_the_opening);
     tcase_add_test(t, a_line_longer_than_a_file_is_whole_all_the_same);
     tcase_add_test(t, keep_removes_the_oldest_and_no_other);
+    tcase_add_test(t, a_number_that_became_free_is_taken_before_one_is_due);
     tcase_add_loop_test(t, a_rotation_that_fails_loses_nothing_and_goes_on_in_the_file, 0,
                         sizeof obstacles / sizeof obstacles[0]);
     tcase_add_test(t, a_moved_file_is_written_to_while_its_path_cannot_be_opened);
