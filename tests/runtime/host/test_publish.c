@@ -248,7 +248,7 @@ START_TEST(a_refresh_asks_functions_and_lets_metrics_age)
     publish(rt, "vllm:kv_cache_usage_perc 0.5\n");
     for (int i = 1; i <= 5; i++) {
         now_ns += 1000000000u;
-        said = i;
+        said = i + 1;
         ck_assert_int_eq(adp_runtime_refresh(rt, NULL), 0);
         ck_assert_uint_eq(decide(lane, NULL).admitted, i < 5);
     }
@@ -260,7 +260,7 @@ START_TEST(a_refresh_asks_functions_and_lets_metrics_age)
     for (size_t i = 1; i <= 5; i++) {
         json_t *line = json_array_get(all, i);
         json_t *kv = json_object_get(json_object_get(line, "signals"), "kv_pressure");
-        ck_assert(number(line, "signals", "queue_depth") == (double)i);
+        ck_assert(number(line, "signals", "queue_depth") == (double)i + 1);
         ck_assert(i < 5 ? json_number_value(kv) == 0.5 : json_is_null(kv));
     }
     ck_assert_str_eq(word(json_object_get(json_array_get(all, 5), "whys"), "kv_pressure"),
