@@ -13,6 +13,7 @@
  *
  * Assumes binary64 and rounding to nearest, like everything here. */
 #include "core/number.h"
+#include "core/shortest.h"
 
 #include <errno.h>
 #include <math.h>
@@ -278,24 +279,56 @@ static const char digit_pairs[] = "00010203040506070809"
                                   "80818283848586878889"
                                   "90919293949596979899";
 
+static char *put_pair(char *to, uint32_t pair)
+{
+    memcpy(to, digit_pairs + (size_t)pair * 2, 2);
+    return to + 2;
+}
+
+/* Exactly eight digits, of `value` below 10^8. */
+static char *put_eight(char *to, uint32_t value)
+{
+    uint32_t high = value / 10000, low = value % 10000;
+    put_pair(to, high / 100);
+    put_pair(to + 2, high % 100);
+    put_pair(to + 4, low / 100);
+    put_pair(to + 6, low % 100);
+    return to + 8;
+}
+
+/* The digits of `value` below 10^8, at least one. */
+static char *put_up_to_eight(char *to, uint32_t value)
+{
+    static const uint32_t least[] = { 10, 100, 1000, 10000, 100000, 1000000, 10000000 };
+    size_t n = 1;
+    while (n < 8 && value >= least[n - 1])
+        n++;
+    char *end = to + n, *p = end;
+    for (; value >= 100; value /= 100)
+        put_pair(p -= 2, value % 100);
+    if (value >= 10)
+        put_pair(to, value);
+    else
+        *to = (char)('0' + value);
+    return end;
+}
+
 size_t adp_number_print_u64(char *to, uint64_t value)
 {
-    char text[20]; /* 2^64 - 1 has 20 digits */
-    char *p = text + sizeof text;
-    while (value >= 100) {
-        p -= 2;
-        memcpy(p, digit_pairs + value % 100 * 2, 2);
-        value /= 100;
-    }
-    if (value >= 10) {
-        p -= 2;
-        memcpy(p, digit_pairs + value * 2, 2);
+    const uint64_t eight = 100000000;
+    char *p = to;
+    if (value >= eight * eight) {
+        p = put_up_to_eight(p, (uint32_t)(value / (eight * eight)));
+        value %= eight * eight;
+        p = put_eight(p, (uint32_t)(value / eight));
+        p = put_eight(p, (uint32_t)(value % eight));
+    } else if (value >= eight) {
+        p = put_up_to_eight(p, (uint32_t)(value / eight));
+        p = put_eight(p, (uint32_t)(value % eight));
     } else {
-        *--p = (char)('0' + value);
+        p = put_up_to_eight(p, (uint32_t)value);
     }
-    size_t n = (size_t)(text + sizeof text - p);
-    memcpy(to, p, n);
-    return n;
+    return (size_t)(p - to);
 }
 
 size_t adp_number_print_i64(char *to, int64_t value)
@@ -313,13 +346,52 @@ static size_t print_millionths(char *to, bool minus, uint64_t millionths)
     if (minus)
         *p++ = '-';
     p += adp_number_print_u64(p, millionths / 1000000);
-    uint64_t rest = millionths % 1000000;
+    uint32_t rest = (uint32_t)(millionths % 1000000);
     if (!rest)
         return (size_t)(p - to);
     *p++ = '.';
-    for (uint64_t place = 100000; rest; place /= 10) {
-        *p++ = (char)('0' + rest / place);
-        rest %= place;
+    p = put_pair(p, rest / 10000);
+    p = put_pair(p, rest / 100 % 100);
+    p = put_pair(p, rest % 100);
+    while (p[-1] == '0')
+        p--;
+    return (size_t)(p - to);
+}
+
+/* As %.{15,16,17}g lays the same digits out: those are the precisions it is asked for, so
+ * a number of more than 15 places before the point has an exponent only past its digits. */
+static size_t print_decimal(char *to, bool minus, struct adp_decimal d)
+{
+    char digits[ADP_NUMBER_MAX], *p = to;
+    int32_t n = (int32_t)adp_number_print_u64(digits, d.digits);
+    int32_t power = n - 1 + d.exponent; /* of the first digit */
+    if (minus)
+        *p++ = '-';
+    if (power < -4 || power >= (n > 15 ? n : 15)) {
+        *p++ = digits[0];
+        if (n > 1)
+            *p++ = '.';
+        memcpy(p, digits + 1, (size_t)n - 1);
+        p += n - 1;
+        *p++ = 'e';
+        *p++ = power < 0 ? '-' : '+';
+        return (size_t)(put_pair(p, (uint32_t)(power < 0 ? -power : power)) - to);
+    }
+    if (power < 0) {
+        memcpy(p, "0.000", 5);
+        p += 1 - power;
+        memcpy(p, digits, (size_t)n);
+        return (size_t)(p + n - to);
+    }
+    int32_t before = power + 1 < n ? power + 1 : n; /* of them, before the point */
+    memcpy(p, digits, (size_t)before);
+    p += before;
+    for (int32_t zeros = power + 1 - before; zeros > 0; zeros--)
+        *p++ = '0';
+    if (before < n) {
+        *p++ = '.';
+        memcpy(p, digits + before, (size_t)(n - before));
+        p += n - before;
     }
     return (size_t)(p - to);
 }
@@ -375,5 +447,8 @@ size_t adp_number_print(char *to, double value)
         *to = '-';
         return sign + adp_number_print_u64(to + sign, (uint64_t)size);
     }
+    struct adp_decimal decimal;
+    if (adp_shortest(size, &decimal))
+        return print_decimal(to, minus, decimal);
     return print_rounded(to, value);
 }

@@ -328,7 +328,7 @@ static void print_is(double value, const char *text)
     memset(to, '#', sizeof to);
     size_t n = adp_number_print(to, value);
     ck_assert_uint_le(n, ADP_NUMBER_MAX);
-    ck_assert_int_eq(to[n], '#');
+    ck_assert_int_eq(to[ADP_NUMBER_MAX], '#');
     to[n] = '\0';
     ck_assert_str_eq(to, text);
 }
