@@ -139,7 +139,7 @@ static bool take_decision(struct adp_drain *d, const struct adp_record *rec,
     if (parts.series && adp_lane_decode(parts.series, r->metrics_len, d->metrics) < 0)
         adp_metrics_clear(d->metrics);
     parts.metrics = r->flags & ADP_REC_INLINE ? d->metrics : NULL;
-    const struct adp_seen *seen = &d->snapshot[r->snapshot % d->n_snapshots];
+    struct adp_seen *seen = &d->snapshot[r->snapshot % d->n_snapshots];
     if (!r->snapshot || seen->number != r->snapshot)
         seen = NULL;
     adp_write_decision(to, r, &parts, words_of(d, r->generation), seen, d->inline_metrics,

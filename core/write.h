@@ -17,6 +17,7 @@ struct adp_words {
     struct adp_str key[ADP_MAX_KNOWN];
     struct adp_str source[ADP_MAX_KNOWN][ADP_MAX_SOURCES];
     uint32_t n_sources[ADP_MAX_KNOWN];
+    size_t signals_room; /* bytes that the signals of a line may take */
 };
 /* Copies and cuts the texts of a record. False: out of memory. *ret_bad: they are not
  * whole. */
@@ -35,6 +36,11 @@ struct adp_seen {
         *reading;  /* owned, ADP_MAX_KNOWN of them; NULL before the first */
     char *metrics; /* owned; the raw JSON object, if kept */
     size_t metrics_len;
+    /* What decisions that saw just this say of their signals, in the words of that
+     * generation; 0: not written yet. The writer's own. */
+    uint32_t told_generation;
+    struct adp_line told;
+    size_t told_whys;
 };
 bool adp_seen_set(struct adp_seen *seen, const struct adp_rec_snapshot *record,
                   bool keep_metrics);
@@ -60,7 +66,7 @@ struct adp_tag { /* who wrote it, and which it is */
  * they would say is left out. */
 void adp_write_decision(struct adp_line *to, const struct adp_rec_decision *record,
                         const struct adp_decision_parts *parts,
-                        const struct adp_words *words, const struct adp_seen *seen,
+                        const struct adp_words *words, struct adp_seen *seen,
                         bool inline_metrics, struct adp_tag tag);
 void adp_write_outcome(struct adp_line *to, const struct adp_rec_outcome *record,
                        struct adp_tag tag);
