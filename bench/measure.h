@@ -20,7 +20,8 @@ uint64_t bench_now_ns(void);
 /* What a row is made of: up to BENCH_VALUES figures of each sound round. */
 struct bench_rounds {
     uint32_t n, tried;
-    double worst_wait; /* of the rounds thrown away: share of the time spent waiting */
+    bool busy;         /* BENCH_BUSY is set: every round counts, and rows say "busy" */
+    double worst_wait; /* share of a round's time spent waiting, the largest */
     double value[BENCH_ROUNDS][BENCH_VALUES];
 };
 

@@ -175,17 +175,27 @@ size_t adp_lane_encode(const struct adp_metrics *metrics, uint8_t *to, size_t ca
     return need;
 }
 
+size_t adp_lane_step(const uint8_t *from, size_t left)
+{
+    struct packed_series head;
+    if (left < sizeof head)
+        return 0;
+    memcpy(&head, from, sizeof head);
+    if (head.bytes > left || head.bytes < sizeof head || head.bytes % 8)
+        return 0;
+    return head.bytes;
+}
+
 /* One series; returns its bytes, or 0 when they are not whole. */
 static size_t unpack(const uint8_t *from, size_t left, struct adp_metrics *metrics)
 {
     struct packed_series head;
     struct adp_label labels[ADP_METRICS_MAX_LABELS];
     uint16_t lens[ADP_METRICS_MAX_LABELS][2];
-    if (left < sizeof head)
+    if (!adp_lane_step(from, left))
         return 0;
     memcpy(&head, from, sizeof head);
-    if (head.bytes > left || head.bytes < sizeof head || head.bytes % 8 ||
-        head.n_labels > ADP_METRICS_MAX_LABELS)
+    if (head.n_labels > ADP_METRICS_MAX_LABELS)
         return 0;
     size_t at = sizeof head, need = at + head.n_labels * 4u + head.name_len;
     if (need > head.bytes)

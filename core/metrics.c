@@ -599,17 +599,22 @@ static void write_labels(struct adp_line *line, const struct adp_series *s)
         adp_line_put(line, "}", 1);
 }
 
+void adp_metrics_write_key(const struct adp_metrics *m, uint32_t i, struct adp_line *line)
+{
+    const struct stored *s = stored_at(m, i);
+    adp_line_escaped(line, s->series.name.p, s->series.name.n);
+    if (m->names[s->name].count > 1)
+        write_labels(line, &s->series);
+}
+
 void adp_metrics_write(const struct adp_metrics *m, struct adp_line *line)
 {
     adp_line_put(line, "{", 1);
     for (uint32_t i = 0; i < m->n_series; i++) {
-        const struct stored *s = stored_at(m, i);
         adp_line_puts(line, i ? ",\"" : "\"");
-        adp_line_escaped(line, s->series.name.p, s->series.name.n);
-        if (m->names[s->name].count > 1)
-            write_labels(line, &s->series);
+        adp_metrics_write_key(m, i, line);
         adp_line_puts(line, "\":");
-        adp_line_number(line, s->series.value);
+        adp_line_number(line, stored_at(m, i)->series.value);
     }
     adp_line_put(line, "}", 1);
 }

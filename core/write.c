@@ -364,8 +364,8 @@ bool adp_write_split(const struct adp_rec_decision *record,
     left -= record->n_signals * each;
     if (record->metrics_len > left)
         return false;
-    if (record->metrics_len)
-        ret->series = at;
+    ret->series = at;
+    ret->series_len = record->metrics_len;
     at += record->metrics_len;
     left -= record->metrics_len;
     return cut_name(&at, &left, record->id_len, &ret->id) &&
@@ -461,11 +461,12 @@ static char *put_inputs(char *p, const struct adp_rec_decision *r,
 
 static void put_metrics(struct adp_line *to, const struct adp_rec_decision *r,
                         const struct adp_decision_parts *parts,
-                        const struct adp_seen *seen, bool inline_metrics)
+                        const struct adp_seen *seen, struct adp_keys *keys,
+                        bool inline_metrics)
 {
-    if (parts->metrics) {
+    if (r->flags & ADP_REC_INLINE) {
         adp_line_key(to, "metrics");
-        adp_metrics_write(parts->metrics, to);
+        adp_keys_write(keys, parts->series, parts->series_len, to);
     } else if (inline_metrics && seen && seen->metrics) {
         adp_line_key(to, "metrics");
         adp_line_put(to, seen->metrics, seen->metrics_len);
@@ -597,11 +598,11 @@ static bool put_rest(struct adp_line *to, const struct adp_rec_decision *r,
 void adp_write_decision(struct adp_line *to, const struct adp_rec_decision *record,
                         const struct adp_decision_parts *parts,
                         const struct adp_words *words, struct adp_seen *seen,
-                        bool inline_metrics, struct adp_tag tag)
+                        struct adp_keys *keys, bool inline_metrics, struct adp_tag tag)
 {
     if (!put_head(to, record, parts, words))
         return;
-    put_metrics(to, record, parts, seen, inline_metrics);
+    put_metrics(to, record, parts, seen, keys, inline_metrics);
     put_rest(to, record, parts, words, seen, tag);
 }
 

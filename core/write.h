@@ -4,6 +4,7 @@
 #ifndef ADP_CORE_WRITE_H
 #define ADP_CORE_WRITE_H
 
+#include "core/keys.h"
 #include "core/line.h"
 #include "core/metrics.h"
 #include "core/record.h"
@@ -50,8 +51,8 @@ void adp_seen_finish(struct adp_seen *seen);
 struct adp_decision_parts {
     const double *value;                          /* without INLINE */
     const struct adp_rec_reading *inline_reading; /* with INLINE */
-    const uint8_t *series;                        /* NULL: none */
-    const struct adp_metrics *metrics; /* the series decoded, set by the caller */
+    const uint8_t *series;                        /* with INLINE: packed */
+    uint32_t series_len;
     struct adp_str id, tenant, session, slo_class;
 };
 bool adp_write_split(const struct adp_rec_decision *record,
@@ -63,11 +64,11 @@ struct adp_tag { /* who wrote it, and which it is */
 };
 
 /* Each appends one whole line with its newline. `words`, `seen` may be NULL: then what
- * they would say is left out. */
+ * they would say is left out. `keys`: for metrics that came with the request. */
 void adp_write_decision(struct adp_line *to, const struct adp_rec_decision *record,
                         const struct adp_decision_parts *parts,
                         const struct adp_words *words, struct adp_seen *seen,
-                        bool inline_metrics, struct adp_tag tag);
+                        struct adp_keys *keys, bool inline_metrics, struct adp_tag tag);
 void adp_write_outcome(struct adp_line *to, const struct adp_rec_outcome *record,
                        struct adp_tag tag);
 void adp_write_snapshot(struct adp_line *to, const struct adp_rec_snapshot *record,
