@@ -70,6 +70,8 @@ static const uint64_t power_of_five[] = {
 
 static const int64_t exact_power = sizeof power_of_ten / sizeof power_of_ten[0] - 1;
 static const int64_t wide_power = sizeof power_of_five / sizeof power_of_five[0] - 1;
+#define ZEROS UINT64_C(0x3030303030303030) /* "00000000" */
+
 static const uint64_t exact_integer = UINT64_C(1) << 53;
 
 /* A number as written: first * 10^exponent, unless digits were left out of `first`. */
@@ -268,49 +270,34 @@ bool adp_number_parse(const char *text, size_t len, double *ret)
     return true;
 }
 
-static const char digit_pairs[] = "00010203040506070809"
-                                  "10111213141516171819"
-                                  "20212223242526272829"
-                                  "30313233343536373839"
-                                  "40414243444546474849"
-                                  "50515253545556575859"
-                                  "60616263646566676869"
-                                  "70717273747576777879"
-                                  "80818283848586878889"
-                                  "90919293949596979899";
-
-static char *put_pair(char *to, uint32_t pair)
+/* The eight digits of `value` below 10^8, zeros in front, as their characters in memory
+ * order: the first in the lowest byte. Lanes of 32, 16 and 8 bits are each split in two;
+ * 10486 / 2^20 and 103 / 2^10 divide by 100 and 10 exactly for what fits a lane. */
+static uint64_t eight_digits(uint32_t value)
 {
-    memcpy(to, digit_pairs + (size_t)pair * 2, 2);
-    return to + 2;
+    uint64_t x = value / 10000 | (uint64_t)(value % 10000) << 32;
+    uint64_t hundreds = (x * 10486 >> 20) & UINT64_C(0x0000007f0000007f);
+    x = hundreds | (x - 100 * hundreds) << 16;
+    uint64_t tens = (x * 103 >> 10) & UINT64_C(0x000f000f000f000f);
+    x = tens | (x - 10 * tens) << 8;
+    return x | ZEROS;
 }
 
-/* Exactly eight digits, of `value` below 10^8. */
 static char *put_eight(char *to, uint32_t value)
 {
-    uint32_t high = value / 10000, low = value % 10000;
-    put_pair(to, high / 100);
-    put_pair(to + 2, high % 100);
-    put_pair(to + 4, low / 100);
-    put_pair(to + 6, low % 100);
-    return to + 8;
+    uint64_t digits = eight_digits(value);
+    memcpy(to, &digits, sizeof digits);
+    return to + sizeof digits;
 }
 
-/* The digits of `value` below 10^8, at least one. */
+/* The digits of `value` below 10^8, at least one; writes eight bytes. */
 static char *put_up_to_eight(char *to, uint32_t value)
 {
-    static const uint32_t least[] = { 10, 100, 1000, 10000, 100000, 1000000, 10000000 };
-    size_t n = 1;
-    while (n < 8 && value >= least[n - 1])
-        n++;
-    char *end = to + n, *p = end;
-    for (; value >= 100; value /= 100)
-        put_pair(p -= 2, value % 100);
-    if (value >= 10)
-        put_pair(to, value);
-    else
-        *to = (char)('0' + value);
-    return end;
+    uint64_t digits = eight_digits(value);
+    int zeros = __builtin_ctzll((digits ^ ZEROS) | UINT64_C(1) << 56) / 8;
+    digits >>= 8 * zeros;
+    memcpy(to, &digits, sizeof digits);
+    return to + 8 - zeros;
 }
 
 size_t adp_number_print_u64(char *to, uint64_t value)
@@ -329,6 +316,14 @@ size_t adp_number_print_u64(char *to, uint64_t value)
         p = put_up_to_eight(p, (uint32_t)value);
     }
     return (size_t)(p - to);
+}
+
+size_t adp_number_print_places(char *to, uint32_t millionths)
+{
+    uint64_t digits = eight_digits(millionths) >> 16;
+    uint64_t set = (digits ^ ZEROS >> 16) | 1; /* at least the first place */
+    memcpy(to, &digits, sizeof digits);
+    return (size_t)(63 - __builtin_clzll(set)) / 8 + 1;
 }
 
 size_t adp_number_print_i64(char *to, int64_t value)
@@ -350,11 +345,7 @@ static size_t print_millionths(char *to, bool minus, uint64_t millionths)
     if (!rest)
         return (size_t)(p - to);
     *p++ = '.';
-    p = put_pair(p, rest / 10000);
-    p = put_pair(p, rest / 100 % 100);
-    p = put_pair(p, rest % 100);
-    while (p[-1] == '0')
-        p--;
+    p += adp_number_print_places(p, rest);
     return (size_t)(p - to);
 }
 
@@ -375,12 +366,16 @@ static size_t print_decimal(char *to, bool minus, struct adp_decimal d)
         p += n - 1;
         *p++ = 'e';
         *p++ = power < 0 ? '-' : '+';
-        return (size_t)(put_pair(p, (uint32_t)(power < 0 ? -power : power)) - to);
+        uint32_t size =
+            (uint32_t)(power < 0 ? -power : power); /* two digits, see shortest */
+        *p++ = (char)('0' + size / 10);
+        *p++ = (char)('0' + size % 10);
+        return (size_t)(p - to);
     }
     if (power < 0) {
         memcpy(p, "0.000", 5);
         p += 1 - power;
-        memcpy(p, digits, (size_t)n);
+        memcpy(p, digits, 20); /* all there can be, and a size that needs no call */
         return (size_t)(p + n - to);
     }
     int32_t before = power + 1 < n ? power + 1 : n; /* of them, before the point */

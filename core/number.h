@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Longest text adp_number_print writes, without a NUL. All of these bytes may be written,
+/* Longest text these functions write, without a NUL. All of these bytes may be written,
  * whatever the length returned. */
 #define ADP_NUMBER_MAX 32
 
@@ -27,8 +27,12 @@ bool adp_number_parse(const char *text, size_t len, double *ret);
  * correctly rounded, so the decimal n / 10^6 reads back to v. [any] */
 size_t adp_number_print(char *to, double value);
 
-/* An integer in decimal, no NUL; returns the length. [any] */
+/* An integer in decimal, no NUL; returns the length. May write all of ADP_NUMBER_MAX bytes.
+ * [any] */
 size_t adp_number_print_u64(char *to, uint64_t value);
 size_t adp_number_print_i64(char *to, int64_t value);
+/* `millionths` below 10^6 as the places behind a point, zeros at the end left out but for
+ * the first: 50000 is "05", 0 is "0". Writes eight bytes; returns how many count. [any] */
+size_t adp_number_print_places(char *to, uint32_t millionths);
 
 #endif

@@ -6,16 +6,9 @@ static const uint64_t billion = 1000000000;
 
 char *adp_pen_seconds(char *to, uint64_t ns)
 {
-    uint32_t us = (uint32_t)(ns % billion / 1000);
     to = adp_pen_u64(to, ns / billion);
-    /* A seventh digit in front keeps the zeros; the point takes its place. */
-    char *point = to;
-    adp_pen_u64(to, 1000000u + us);
-    *point = '.';
-    to = point + 7;
-    while (to[-1] == '0' && to - point > 2)
-        to--;
-    return to;
+    *to++ = '.';
+    return to + adp_number_print_places(to, (uint32_t)(ns % billion / 1000));
 }
 
 char *adp_pen_hex(char *to, uint64_t value)
