@@ -114,7 +114,7 @@ static void remember(struct shape *s, const uint8_t *series, size_t len,
 {
     uint32_t n = adp_metrics_count(metrics);
     s->n = 0;
-    if (count(series, len) != n || !make_room(s, len, n))
+    if (!n || count(series, len) != n || !make_room(s, len, n))
         return;
     adp_line_clear(&s->keys);
     for (uint32_t i = 0; i < n; i++) {
@@ -146,7 +146,12 @@ void adp_keys_write(struct adp_keys *keys, const uint8_t *series, size_t len,
             return;
         }
     }
-    if (adp_lane_decode(series, len, keys->metrics) < 0)
+    int read = adp_lane_decode(series, len, keys->metrics);
+    if (read == ADP_ENOMEM) {
+        to->broken = true;
+        return;
+    }
+    if (read < 0)
         adp_metrics_clear(keys->metrics);
     else
         remember(s, series, len, keys->metrics);
