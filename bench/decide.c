@@ -150,7 +150,7 @@ static void once_paced(void *ctx, uint32_t round, double *value)
                                      .own_thread = paced->stalled,
                                      .refuse = true };
     char path[512];
-    adp_stats stats;
+    adp_stats stats = { .size = sizeof stats };
     adp_lane *lane;
     adp_error err = { 0 };
     (void)round;

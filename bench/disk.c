@@ -45,7 +45,7 @@ static void decide_batch(struct shape *s)
 static double rate_of(struct shape *s, const char *log)
 {
     struct stand_options options = { .log = log, .own_thread = true };
-    adp_stats stats;
+    adp_stats stats = { .size = sizeof stats };
     adp_error err = { 0 };
     s->rt = stand_open(&options);
     if (adp_lane_open(&s->lane, s->rt, &err) < 0)

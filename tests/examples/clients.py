@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Clients of examples/asgi before the tests' engine: prints a claim a line, "ok" or "not ok"
-before it. What went wrong is on standard error.
+"""Clients of examples/asgi and examples/gateway before the tests' engine: prints a claim a line,
+"ok" or "not ok" before it. What went wrong is on standard error.
 
-    asgi_clients.py TOP_OF_SOURCES ENGINE_FOLDER WORK_FOLDER
+    clients.py asgi TOP_OF_SOURCES ENGINE_FOLDER WORK_FOLDER
+    clients.py gateway TOP_OF_SOURCES ENGINE_FOLDER WORK_FOLDER PROGRAM
 
 Exit status 77: the engine cannot be had; the reason is the last line on standard error.
 """
@@ -14,7 +15,7 @@ import subprocess
 import sys
 import time
 
-top, engine_folder, work = sys.argv[1:4]
+subject, top, engine_folder, work = sys.argv[1:5]
 LONG, SHORT = 1500, 12  # tokens
 PATIENCE_S = 120
 
@@ -44,15 +45,23 @@ class Server:
         self.child.wait(PATIENCE_S)
 
 
+def configured(name, policy):
+    """The path of a configuration of that name."""
+    path = os.path.join(work, name + ".yaml")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("version: 1\nexperiment: %s\npolicy: %s\nlog: { path: \"%s\" }\n"
+                   % (name, policy, log_of(name)))
+    return path
+
+
 def application(engine, name, policy):
     """The server with the middleware, on a configuration of its own; or without."""
+    if subject == "gateway":
+        return Server([sys.argv[5], configured(name, policy), "0", str(engine.port)])
     command = [sys.executable, os.path.join(top, "tests/examples/asgi_app.py"), str(engine.port)]
     if not policy:
         return Server(command)
-    config = os.path.join(work, name + ".yaml")
-    with open(config, "w", encoding="utf-8") as file:
-        file.write("version: 1\nexperiment: %s\npolicy: %s\nlog: { path: \"%s\" }\n"
-                   % (name, policy, log_of(name)))
+    config = configured(name, policy)
     return Server(command + ["admitperf_asgi.AdmitPerf"], ADMITPERF_CONFIG=config,
                   ADMITPERF_INTERVAL_S="0.05", PYTHONPATH=os.path.join(top, "examples/asgi"))
 
@@ -209,12 +218,8 @@ async def sixteen_on_four_slots(engine, server):
 
 
 def outcomes_are_recorded(first, late, left, queued):
-    lines = lines_of("queue")
-    decided = {line["request_id"]: line for line in lines if "verdict" in line}
-    ended = {}
-    for line in lines:
-        if "outcome" in line:
-            ended.setdefault(line["request_id"], []).append(line["outcome"])
+    decided = {line["request_id"]: line for line in lines_of("queue") if "verdict" in line}
+    ended = outcomes_of("queue")
     names = {client.name for client in first}
     claim("each request has its decision", len(decided) == 17 and
           all(decided[c.name]["verdict"] == "admit" for c in first) and
@@ -234,6 +239,15 @@ def outcomes_are_recorded(first, late, left, queued):
           (late_first.answer.head_s, ttft, late_first.answer.first_s))
 
 
+def outcomes_of(name):
+    """Request id: its outcomes, in a log."""
+    ended = {}
+    for line in lines_of(name):
+        if "outcome" in line:
+            ended.setdefault(line["request_id"], []).append(line["outcome"])
+    return ended
+
+
 async def quota(engine):
     """A bucket of five requests' tokens: the sixth on is told when to come again."""
     server = application(engine, "quota", "{ use: token_bucket, params: { capacity: 4000, "
@@ -247,10 +261,36 @@ async def quota(engine):
               json.loads(a.chunks[0])["error"]["type"] == "rate_limit_error" for a in refused),
           [(a.status, a.headers) for a in refused])
     server.stop()
+    ended = outcomes_of("quota")
+    claim("and has no outcome, while each of the others has one",
+          all(len(of) == 1 and of[0]["end"] == "done" for of in ended.values()) and
+          set(ended) == {c.name for c in clients if c.answer.status == 200}, ended)
 
 
-async def main():
-    engine = Server([os.path.join(top, "tests/engine/start"), engine_folder, "4", "8192"])
+async def of_the_gateway(engine):
+    server = application(engine, "queue", "{ use: queue_depth, params: { max_waiting: 100 } }")
+    await stays_as_it_is(engine, engine, server)
+    left = Client(server.port, "left", LONG)
+    running = asyncio.create_task(left.run())
+    await left.begun.wait()
+    left.leave()
+    await running
+
+    async def nothing_runs():
+        page = await get(engine.port, "/metrics")
+        return "vllm:num_requests_running{engine=\"0\",model_name=\"tiny-random\"} 0" in page
+    await until("the engine gives up what a client has left", nothing_runs)
+    server.stop()
+    ended = outcomes_of("queue")
+    claim("what a client leaves is cancelled, in the engine too",
+          ended["left"][0]["end"] == "cancelled" and ended["left"][0]["ttft_ms"] > 0, ended)
+    claim("what is served is done, with its status and TTFT",
+          ended["same"][0]["end"] == "done" and ended["same"][0]["status"] == 200 and
+          0 < ended["same"][0]["ttft_ms"] <= ended["same"][0]["total_ms"], ended)
+    await quota(engine)
+
+
+async def of_the_middleware(engine):
     bare = application(engine, "bare", None)
     guarded = application(engine, "queue",
                           "{ use: queue_depth, params: { max_waiting: 3, retry_after_ms: 2000 } }")
@@ -260,6 +300,11 @@ async def main():
     guarded.stop()
     outcomes_are_recorded(*told)
     await quota(engine)
+
+
+async def main():
+    engine = Server([os.path.join(top, "tests/engine/start"), engine_folder, "4", "8192"])
+    await (of_the_gateway if subject == "gateway" else of_the_middleware)(engine)
     engine.child.kill()
 
 
