@@ -53,12 +53,12 @@ static double rate_of(struct shape *s, const char *log)
     stand_publish(s->rt, 300);
     decide_batch(s); /* the first lap finds cold memory */
     stand_flush(s->rt);
-    uint64_t start = bench_now_ns();
+    uint64_t start = bench_work_ns();
     for (uint32_t i = 0; i < s->batches; i++) {
         decide_batch(s);
         stand_flush(s->rt);
     }
-    double took_s = (double)(bench_now_ns() - start) * 1e-9;
+    double took_s = (double)(bench_work_ns() - start) * 1e-9;
     adp_runtime_stats(s->rt, &stats);
     if (stats.dropped)
         stand_fail("records were lost", NULL);
@@ -86,7 +86,7 @@ static double write_rate(const char *text, size_t len)
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
     if (fd < 0)
         stand_fail("cannot write the yardstick", NULL);
-    uint64_t start = bench_now_ns();
+    uint64_t start = bench_work_ns();
     for (size_t at = 0; at < len;) {
         size_t piece = len - at < PIECE ? len - at : PIECE;
         ssize_t n = write(fd, text + at, piece);
@@ -94,7 +94,7 @@ static double write_rate(const char *text, size_t len)
             stand_fail(strerror(errno), NULL);
         at += (size_t)n;
     }
-    double took_s = (double)(bench_now_ns() - start) * 1e-9;
+    double took_s = (double)(bench_work_ns() - start) * 1e-9;
     close(fd);
     unlink(path);
     return (double)len / took_s;

@@ -22,11 +22,11 @@ static double ours_ns(const struct mix *mix)
 {
     char to[ADP_NUMBER_MAX];
     size_t n = 0;
-    uint64_t start = bench_now_ns();
+    uint64_t start = bench_work_ns();
     for (uint32_t lap = 0; lap < LAPS; lap++)
         for (uint32_t i = 0; i < DOUBLES; i++)
             n += adp_number_print(to, mix->value[i]);
-    uint64_t took = bench_now_ns() - start;
+    uint64_t took = bench_work_ns() - start;
     written = n;
     return (double)took / (LAPS * DOUBLES);
 }
@@ -35,11 +35,11 @@ static double printf_ns(const struct mix *mix)
 {
     char to[ADP_NUMBER_MAX];
     size_t n = 0;
-    uint64_t start = bench_now_ns();
+    uint64_t start = bench_work_ns();
     for (uint32_t lap = 0; lap < LAPS; lap++)
         for (uint32_t i = 0; i < DOUBLES; i++)
             n += (size_t)snprintf(to, sizeof to, "%.17g", mix->value[i]);
-    uint64_t took = bench_now_ns() - start;
+    uint64_t took = bench_work_ns() - start;
     written = n;
     return (double)took / (LAPS * DOUBLES);
 }

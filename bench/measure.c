@@ -11,11 +11,26 @@
 
 static const double most_wait = 0.05;
 
-uint64_t bench_now_ns(void)
+static bool is_busy(void)
+{
+    return getenv("BENCH_BUSY") != NULL;
+}
+
+static uint64_t read_ns(clockid_t id)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(id, &t);
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+uint64_t bench_now_ns(void)
+{
+    return read_ns(CLOCK_MONOTONIC);
+}
+
+uint64_t bench_work_ns(void)
+{
+    return is_busy() ? read_ns(CLOCK_PROCESS_CPUTIME_ID) : bench_now_ns();
 }
 
 /* Nanoseconds that our threads were ready and had no processor, of all of them. */
@@ -47,7 +62,7 @@ static bool waited_ns(uint64_t *ret)
 void bench_repeat(struct bench_rounds *rounds,
                   void (*once)(void *ctx, uint32_t round, double *value), void *ctx)
 {
-    *rounds = (struct bench_rounds) { .busy = getenv("BENCH_BUSY") != NULL };
+    *rounds = (struct bench_rounds) { .busy = is_busy() };
     while (rounds->n < BENCH_ROUNDS && rounds->tried < 3 * BENCH_ROUNDS) {
         uint64_t before, after, start = bench_now_ns();
         double *value = rounds->value[rounds->n];

@@ -16,6 +16,9 @@
 enum { BENCH_ROUNDS = 15, BENCH_VALUES = 8 };
 
 uint64_t bench_now_ns(void);
+/* For what one thread does alone: the same clock, but with BENCH_BUSY the time that our
+ * process had a processor, which is nearer to what a quiet machine would show. */
+uint64_t bench_work_ns(void);
 
 /* What a row is made of: up to BENCH_VALUES figures of each sound round. */
 struct bench_rounds {
