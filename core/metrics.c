@@ -33,6 +33,7 @@ enum {
     SEGMENTS = ADP_METRICS_MAX_SERIES / SEGMENT,
     FIRST_SLOTS = 1024, /* a page of 400 series needs no more */
     FIRST_NAMES = 128,
+    TABLE_USED = 32, /* metrics given with a request are often fewer */
     CHUNK = 64 << 10
 };
 
@@ -68,6 +69,9 @@ struct table {
         uint32_t index; /* ADP_NO_SERIES: free */
     } * slots;
     size_t mask;
+    uint32_t n_used;
+    uint32_t
+        used[TABLE_USED]; /* the slots of the first ones put: clearing few is cheap */
 };
 
 struct adp_metrics {
@@ -168,9 +172,21 @@ static void join_chunks(struct adp_metrics *m)
 
 /* ---- tables ---- */
 
-static void table_clear(struct table *t)
+static void table_wipe(struct table *t)
 {
     memset(t->slots, 0xff, (t->mask + 1) * sizeof *t->slots);
+    t->n_used = 0;
+}
+
+static void table_clear(struct table *t)
+{
+    if (t->n_used > TABLE_USED) {
+        table_wipe(t);
+        return;
+    }
+    for (uint32_t i = 0; i < t->n_used; i++)
+        t->slots[t->used[i]].index = ADP_NO_SERIES;
+    t->n_used = 0;
 }
 
 static int table_init(struct table *t, size_t slots)
@@ -179,7 +195,7 @@ static int table_init(struct table *t, size_t slots)
     if (!t->slots)
         return ADP_ENOMEM;
     t->mask = slots - 1;
-    table_clear(t);
+    table_wipe(t);
     return 0;
 }
 
@@ -189,6 +205,9 @@ static void table_put(struct table *t, uint64_t hash, uint32_t index)
     while (t->slots[i].index != ADP_NO_SERIES)
         i = (i + 1) & t->mask;
     t->slots[i] = (struct slot) { (uint32_t)(hash >> 32), index };
+    if (t->n_used < TABLE_USED)
+        t->used[t->n_used] = (uint32_t)i;
+    t->n_used++;
 }
 
 /* The next index from slot *at on that may be the one sought, or ADP_NO_SERIES. */
@@ -263,9 +282,32 @@ static uint64_t mix(uint64_t name_hash, uint64_t labels_hash)
     return labels_hash + name_hash * UINT64_C(0x9e3779b97f4a7c15); /* odd: 2^64 / 1.618 */
 }
 
-/* The hash of labels that lie anywhere: what XXH3_64bits gives for them in one piece. */
+/* The bytes of labels as they are stored; 0: they are more than `cap`. */
+static size_t flatten(const struct adp_label *labels, uint32_t n, char *to, size_t cap)
+{
+    size_t at = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct adp_str parts[2] = { labels[i].name, labels[i].value };
+        for (int k = 0; k < 2; k++) {
+            if (parts[k].n >= cap - at)
+                return 0;
+            if (parts[k].n)
+                memcpy(to + at, parts[k].p, parts[k].n);
+            at += parts[k].n;
+            to[at++] = '\0';
+        }
+    }
+    return at;
+}
+
+/* The hash of labels that lie anywhere: what XXH3_64bits gives for them in one piece. Its
+ * state is 576 bytes to set up, so that few bytes are better put together first. */
 static uint64_t hash_labels(const struct adp_label *labels, uint32_t n)
 {
+    char flat[256];
+    size_t bytes = flatten(labels, n, flat, sizeof flat);
+    if (bytes || !n)
+        return XXH3_64bits(flat, bytes);
     XXH3_state_t state;
     XXH3_64bits_reset(&state);
     for (uint32_t i = 0; i < n; i++) {
@@ -609,17 +651,22 @@ static void write_labels(struct adp_line *line, const struct adp_series *s)
         adp_line_put(line, "}", 1);
 }
 
+void adp_metrics_write_key(const struct adp_metrics *m, uint32_t i, struct adp_line *line)
+{
+    const struct stored *s = stored_at(m, i);
+    adp_line_escaped(line, s->series.name.p, s->series.name.n);
+    if (m->names[s->name].count > 1)
+        write_labels(line, &s->series);
+}
+
 void adp_metrics_write(const struct adp_metrics *m, struct adp_line *line)
 {
     adp_line_put(line, "{", 1);
     for (uint32_t i = 0; i < m->n_series; i++) {
-        const struct stored *s = stored_at(m, i);
         adp_line_puts(line, i ? ",\"" : "\"");
-        adp_line_escaped(line, s->series.name.p, s->series.name.n);
-        if (m->names[s->name].count > 1)
-            write_labels(line, &s->series);
+        adp_metrics_write_key(m, i, line);
         adp_line_puts(line, "\":");
-        adp_line_number(line, s->series.value);
+        adp_line_number(line, stored_at(m, i)->series.value);
     }
     adp_line_put(line, "}", 1);
 }

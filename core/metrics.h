@@ -78,6 +78,9 @@ bool adp_metrics_newest(const struct adp_metrics *metrics, double *ret_s);
 /* Appends the JSON object of all series: the key is the bare name when it is the only
  * series of that name, or has no labels, else `name{label="value",…}` with \\, \" and \n
  * escaped in values; the value a number, or null when it is not finite. */
+/* The i-th key alone, without its quotes: write_key. */
+void adp_metrics_write_key(const struct adp_metrics *metrics, uint32_t i,
+                           struct adp_line *line);
 void adp_metrics_write(const struct adp_metrics *metrics, struct adp_line *line);
 
 #endif
