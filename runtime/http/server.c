@@ -341,6 +341,19 @@ static struct peer *longest_quiet(struct adp_http_server *server)
     return found;
 }
 
+/* Whether one more may be served, after closing what may be closed for it. Those turned away
+ * before go first or with the others: they are beyond the limit themselves. */
+static bool make_room(struct adp_http_server *server)
+{
+    const uint64_t limit = server->env.limits.connections;
+    struct peer *oldest;
+    while (server->env.counts.open >= limit && (oldest = longest_quiet(server)) != NULL) {
+        server->env.counts.evicted += oldest->conn.phase != ADP_HTTP_LINGER;
+        close_peer(oldest);
+    }
+    return server->env.counts.open < limit;
+}
+
 static void accept_one(struct listener *listener)
 {
     struct adp_http_server *server = listener->server;
@@ -352,14 +365,9 @@ static void accept_one(struct listener *listener)
         uv_close(&peer->io.handle, on_peer_closed);
         return;
     }
-    bool full = server->env.counts.open >= server->env.limits.connections;
-    struct peer *oldest = full ? longest_quiet(server) : NULL;
-    if (oldest) {
-        server->env.counts.evicted++;
-        close_peer(oldest);
-    }
+    bool room = make_room(server);
     welcome(peer, listener->family);
-    if (full && !oldest) {
+    if (!room) {
         server->env.counts.turned_away++;
         adp_http_conn_turn_away(&peer->conn, now_of(server));
     }
