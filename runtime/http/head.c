@@ -194,6 +194,7 @@ struct parse {
     llhttp_t parser;
     struct adp_http_head *head;
     size_t max;
+    bool valued; /* the last field has its value */
     bool
         ambiguous; /* llhttp gave something in pieces, or more of it than there are lines */
 };
@@ -207,8 +208,9 @@ static int take_name(llhttp_t *parser, const char *at, size_t len)
         return HPE_USER;
     }
     head->fields[head->n_fields].name = (struct adp_http_text) { at, len };
-    head->fields[head->n_fields].value = (struct adp_http_text) { 0 };
+    head->fields[head->n_fields].value = (struct adp_http_text) { at + len, 0 };
     head->n_fields++;
+    p->valued = false;
     return 0;
 }
 
@@ -216,10 +218,11 @@ static int take_value(llhttp_t *parser, const char *at, size_t len)
 {
     struct parse *p = parser->data;
     struct adp_http_field *field = &p->head->fields[p->head->n_fields - 1];
-    if (field->value.at) {
+    if (p->valued) {
         p->ambiguous = true;
         return HPE_USER;
     }
+    p->valued = true;
     while (len && (at[len - 1] == ' ' || at[len - 1] == '\t'))
         len--;
     field->value = (struct adp_http_text) { at, len };

@@ -128,6 +128,8 @@ static const struct {
     { "length", "POST / HTTP/1.1\r\n" H "Content-Length: 5\r\n\r\n", 0, NULL },
     { "length with zeros", "POST / HTTP/1.1\r\n" H "Content-Length: 005\r\n\r\n", 0,
       NULL },
+    { "length with blanks", "POST / HTTP/1.1\r\n" H "Content-Length:  5  \r\n\r\n", 0,
+      NULL },
     { "length +5", "POST / HTTP/1.1\r\n" H "Content-Length: +5\r\n\r\n", 400,
       "malformed Content-Length" },
     { "length -5", "POST / HTTP/1.1\r\n" H "Content-Length: -5\r\n\r\n", 400,
