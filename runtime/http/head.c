@@ -16,6 +16,7 @@ REFUSE(bad_field, 400, "malformed header field");
 REFUSE(bad_target, 400, "malformed request target");
 REFUSE(no_host, 400, "no Host");
 REFUSE(bad_host, 400, "malformed Host");
+REFUSE(other_host, 400, "Host differs from the request target");
 REFUSE(two_hosts, 400, "more than one Host");
 REFUSE(bad_length, 400, "malformed Content-Length");
 REFUSE(two_lengths, 400, "conflicting message lengths");
@@ -134,7 +135,7 @@ static bool is_host(struct adp_http_text host)
     return host.len > 0;
 }
 
-/* Origin form, absolute form (its authority counts as little as Host does here), or "*". */
+/* Origin form, absolute form, or "*". */
 static const struct adp_http_refusal *read_target(struct adp_http_head *head,
                                                   struct adp_http_text target)
 {
@@ -150,7 +151,8 @@ static const struct adp_http_refusal *read_target(struct adp_http_head *head,
     if (scheme) {
         while (path < target.len && target.at[path] != '/' && target.at[path] != '?')
             path++;
-        if (!is_host((struct adp_http_text) { target.at + scheme, path - scheme }))
+        head->authority = (struct adp_http_text) { target.at + scheme, path - scheme };
+        if (!is_host(head->authority))
             return &bad_target;
     }
     const char *from = target.at + path;
@@ -315,6 +317,11 @@ static const struct adp_http_refusal *read_fields(struct adp_http_head *head)
         return &old_chunked;
     if (head->minor == 1 && !seen.hosts)
         return &no_host;
+    /* RFC 9112, 3.2.2 lets the target win; a client that means one says so twice. */
+    if (head->authority.len && seen.hosts &&
+        (head->authority.len != head->host.len ||
+         strncasecmp(head->authority.at, head->host.at, head->host.len) != 0))
+        return &other_host;
     /* RFC 9110, 10.1.1: an expectation in HTTP/1.0 is ignored. */
     head->expects_continue = head->expects_continue && head->minor == 1;
     return NULL;
@@ -343,7 +350,7 @@ const struct adp_http_refusal *adp_http_head_parse(struct adp_http_head *ret,
     ret->n_fields = 0;
     ret->content_length = 0;
     ret->chunked = ret->expects_continue = false;
-    ret->host = (struct adp_http_text) { 0 };
+    ret->host = ret->authority = (struct adp_http_text) { 0 };
     const char *cr = memchr(bytes, '\r', len);
     const struct adp_http_refusal *no =
         cr ? read_request_line(ret, bytes, (size_t)(cr - bytes)) : &bad_request_line;

@@ -225,7 +225,8 @@ int adp_http_server_create(struct adp_http_server **ret,
 void adp_http_server_destroy(struct adp_http_server *server);
 
 /* Accepts from a listening stream socket, TCP or unix (listen.h; or inherited). The descriptor is
- * taken, also on failure; a socket shared with another server or process is given as a duplicate.
+ * taken, also on failure; a socket shared with another server or process is given as a duplicate,
+ * and whoever takes the path of a unix socket away in the end (adp_http_listen_close) keeps one.
  * UV_EINVAL: not a listening stream socket; UV_ENOMEM. [control] or [loop] */
 int adp_http_server_listen_take(struct adp_http_server *server, int fd);
 
