@@ -221,7 +221,8 @@ struct adp_http_counts {
  * UV_ENOMEM, UV_EMFILE. [control] */
 int adp_http_server_create(struct adp_http_server **ret,
                            const struct adp_http_options *options);
-/* Closes everything at once, without answers. NULL is fine. [control], not while it runs */
+/* Closes everything at once, without answers; exchanges are still reported gone. NULL is fine.
+ * [control], not while it runs */
 void adp_http_server_destroy(struct adp_http_server *server);
 
 /* Accepts from a listening stream socket, TCP or unix (listen.h; or inherited). The descriptor is
