@@ -4,6 +4,7 @@
 #include "core/lane.h"
 
 #include "core/line.h"
+#include "core/pen.h"
 #include "core/record.h"
 
 #include <stdio.h>
