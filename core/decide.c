@@ -108,7 +108,8 @@ static void split(struct request *rq, const struct adp_facts *facts)
 
 static void gather_snapshot(struct request *rq)
 {
-    const struct adp_snapshot *s = adp_snapshot_enter(rq->lane->region, rq->lane->number);
+    const struct adp_snapshot *s =
+        adp_snapshot_enter(rq->lane->region, rq->lane->number, rq->generation->number);
     rq->present = 0;
     rq->snapshot = 0;
     if (!s)

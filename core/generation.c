@@ -6,10 +6,21 @@
 
 enum { SPINS = 2000 };
 
+/* In `current`: nobody enters. */
+static const uint64_t CLOSED = 1ull << 63;
+
+/* Whom we wait for was put off its core in the middle of a call: let it run. */
+static void wait_turn(unsigned spins)
+{
+    if (spins >= SPINS)
+        sched_yield();
+}
+
 struct adp_generation *adp_generation_find(struct adp_generations *generations,
                                            uint64_t number)
 {
-    struct adp_generation *g = generations->table[number % ADP_GENERATIONS];
+    struct adp_generation *g = atomic_load_explicit(
+        &generations->table[number % ADP_GENERATIONS], memory_order_acquire);
     return g && g->number == number ? g : NULL;
 }
 
@@ -18,18 +29,21 @@ struct adp_generation *adp_generation_enter(const struct adp_region *region,
                                             struct adp_generations *generations)
 {
     struct adp_call *call = adp_region_call(region, lane);
-    uint64_t number = atomic_load_explicit(&generations->current, memory_order_acquire);
-    for (;;) {
+    for (unsigned spins = 0;; spins++) {
+        uint64_t number =
+            atomic_load_explicit(&generations->current, memory_order_acquire);
         if (!number)
             return NULL;
-        /* Our name is visible before we look again; whoever retires a generation changes
-         * `current` and then looks for names. */
+        if (number & CLOSED) {
+            wait_turn(spins);
+            continue;
+        }
+        /* Our name is visible before we look again; whoever changes `current` looks for
+         * names afterwards. */
         atomic_store_explicit(&call->generation, number, memory_order_seq_cst);
-        uint64_t again =
-            atomic_load_explicit(&generations->current, memory_order_seq_cst);
-        if (again == number)
+        if (atomic_load_explicit(&generations->current, memory_order_seq_cst) == number)
             return adp_generation_find(generations, number);
-        number = again;
+        adp_generation_leave(region, lane);
     }
 }
 
@@ -40,6 +54,60 @@ void adp_generation_leave(const struct adp_region *region, uint32_t lane)
     atomic_store_explicit(&call->generation, 0, memory_order_release);
 }
 
+void adp_generation_add(struct adp_generations *generations, struct adp_generation *g)
+{
+    /* Release: it is whole before anybody finds it. */
+    atomic_store_explicit(&generations->table[g->number % ADP_GENERATIONS], g,
+                          memory_order_release);
+}
+
+void adp_generation_remove(struct adp_generations *generations, uint64_t number)
+{
+    atomic_store_explicit(&generations->table[number % ADP_GENERATIONS], NULL,
+                          memory_order_release);
+}
+
+void adp_generation_switch(struct adp_generations *generations, uint64_t number)
+{
+    atomic_store_explicit(&generations->current, number, memory_order_seq_cst);
+}
+
+void adp_generation_close(struct adp_generations *generations)
+{
+    atomic_fetch_or_explicit(&generations->current, CLOSED, memory_order_seq_cst);
+}
+
+void adp_generation_open(struct adp_generations *generations)
+{
+    atomic_fetch_and_explicit(&generations->current, ~CLOSED, memory_order_seq_cst);
+}
+
+uint32_t adp_generation_named(const struct adp_region *region, uint64_t number)
+{
+    uint32_t lanes = adp_region_shape(region)->lanes;
+    for (uint32_t lane = 1; lane <= lanes; lane++) {
+        struct adp_call *call = adp_region_call(region, lane);
+        if (atomic_load_explicit(&call->generation, memory_order_seq_cst) == number)
+            return lane;
+    }
+    return 0;
+}
+
+uint64_t adp_generation_waiting(const struct adp_region *region, uint64_t number)
+{
+    uint64_t waiting = 0, lanes = adp_region_shape(region)->lanes;
+    for (uint32_t lane = 0; lane <= lanes; lane++) {
+        struct adp_call *call = adp_region_call(region, lane);
+        /* Nobody takes any more. Acquire: what was settled has been delivered, and only
+         * grows, so a sum of 0 is one. */
+        waiting += atomic_load_explicit(&call->taken[number % ADP_GENERATIONS],
+                                        memory_order_relaxed);
+        waiting -= atomic_load_explicit(&call->settled[number % ADP_GENERATIONS],
+                                        memory_order_acquire);
+    }
+    return waiting;
+}
+
 static void member_lock(struct adp_member *m)
 {
     for (unsigned spins = 0;; spins++) {
@@ -47,9 +115,7 @@ static void member_lock(struct adp_member *m)
         if (atomic_compare_exchange_weak_explicit(
                 &m->busy, &free, 1, memory_order_acquire, memory_order_relaxed))
             return;
-        /* The holder was put off its core in the middle of a call: let it run. */
-        if (spins >= SPINS)
-            sched_yield();
+        wait_turn(spins);
     }
 }
 
@@ -72,6 +138,8 @@ void adp_member_decide(struct adp_member *member, const struct adp_view *view,
 
 void adp_member_outcome(struct adp_member *member, const struct adp_outcome *outcome)
 {
+    while (member->heir)
+        member = member->heir;
     const struct adp_policy *policy = member->policy;
     if (!policy->outcome)
         return;

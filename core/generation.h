@@ -1,7 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /* A generation: what one configuration made. Its policies with their instances and
- * parameters, the enforced share, the signals. Immutable while a lane's call slot names it.
- * The first policy governs, the others are shadows: asked, recorded, never obeyed. */
+ * parameters, the enforced share, the signals. The first policy governs, the others are
+ * shadows: asked, recorded, never obeyed.
+ *
+ * How one takes over from another, under traffic:
+ *
+ *        enter, decide                 nobody inside, no ticket waits
+ *     IN FORCE ─────────► another in force ─────────► gone
+ *
+ *  1. A lane names the generation in force in its call slot, then looks again whether it
+ *     is in force still (both seq_cst), and starts over if not. Whoever changes `current`
+ *     looks at the call slots afterwards. So once no slot names a generation that is not
+ *     in force, no lane is inside it, and none will be.
+ *  2. A generation is immutable while a call slot names it. Decisions are made, and
+ *     tickets set, in the generation in force only.
+ *  3. It stays in the table as long as tickets of it wait: their outcomes go to its
+ *     members. Older ones go first, so that what a member names as its heir is there.
+ *  4. A member's state moves to another instance while nobody is inside: the control
+ *     thread closes the gate (lanes wait at enter, deciding and settling), waits until no
+ *     slot names the generation, moves, and opens. The heir gets all further outcomes:
+ *     each call on the member before is over, each call on the heir comes after. A gate
+ *     that is closed in vain is opened again, and nothing has changed.
+ *  5. Without state to move there is no gate, and nobody waits. */
 #ifndef ADP_CORE_GENERATION_H
 #define ADP_CORE_GENERATION_H
 
@@ -11,8 +31,6 @@
 
 #include <admitperf/policy.h>
 
-#define ADP_GENERATIONS 16u /* live at once: in force, or waiting for tickets */
-
 struct adp_member {
     /* Taken around decide and outcome of a SERIAL policy; held for one call. */
     _Alignas(ADP_LINE_BYTES) _Atomic uint32_t busy;
@@ -21,6 +39,7 @@ struct adp_member {
     const double *param;               /* by place; borrowed */
     uint32_t slot_of[ADP_MAX_SIGNALS]; /* policy's slot → index in the set */
     bool reject_on_error;
+    struct adp_member *heir; /* has its state, gets its outcomes; NULL: none */
 };
 
 struct adp_generation {
@@ -37,23 +56,40 @@ struct adp_generation {
 
 /* The generations of one runtime, found by number. Written by the control thread. */
 struct adp_generations {
-    _Atomic uint64_t current;                      /* number in force; 0: none */
-    struct adp_generation *table[ADP_GENERATIONS]; /* by number % ADP_GENERATIONS */
+    _Atomic uint64_t current; /* number in force, with the gate's bit; 0: none */
+    _Atomic(struct adp_generation *) table[ADP_GENERATIONS]; /* by number % …; NULL */
 };
 
-/* Generation by number, or NULL when it is gone. The caller's call slot must name it, or
- * the caller be the control thread. [hot] */
+/* Generation by number, or NULL when it is gone. It is there when the caller's call slot
+ * names it, when the caller has claimed one of its tickets, or is the control thread.
+ * [hot] */
 struct adp_generation *adp_generation_find(struct adp_generations *generations,
                                            uint64_t number);
 
 /* Names the generation in force in the lane's call slot and returns it, NULL when there is
- * none. Until adp_generation_leave it stays as it is; as adp_snapshot_enter. [hot] */
+ * none. Until adp_generation_leave it stays as it is. Waits while the gate is closed.
+ * [hot] */
 struct adp_generation *adp_generation_enter(const struct adp_region *region,
                                             uint32_t lane,
                                             struct adp_generations *generations);
 void adp_generation_leave(const struct adp_region *region, uint32_t lane);
 
-/* Calls a policy's decide or outcome, one thread at a time if it is SERIAL. [hot] */
+/* [control] Puts a generation in the table, in the place that number % ADP_GENERATIONS
+ * gives, or takes one that is over out of it. */
+void adp_generation_add(struct adp_generations *generations, struct adp_generation *g);
+void adp_generation_remove(struct adp_generations *generations, uint64_t number);
+/* [control] Puts one in force; the gate is open then. */
+void adp_generation_switch(struct adp_generations *generations, uint64_t number);
+/* [control] The gate: closed, nobody enters. Who is inside already stays. */
+void adp_generation_close(struct adp_generations *generations);
+void adp_generation_open(struct adp_generations *generations);
+/* [control] The first lane whose call slot names it; 0: none does. */
+uint32_t adp_generation_named(const struct adp_region *region, uint64_t number);
+/* [control] Tickets of it that wait; exact once it is not in force and not named. */
+uint64_t adp_generation_waiting(const struct adp_region *region, uint64_t number);
+
+/* Calls a policy's decide or outcome, one thread at a time if it is SERIAL. An outcome
+ * goes to the heir, if there is one. [hot] */
 void adp_member_decide(struct adp_member *member, const struct adp_view *view,
                        struct adp_verdict *verdict);
 void adp_member_outcome(struct adp_member *member, const struct adp_outcome *outcome);

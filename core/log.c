@@ -326,6 +326,35 @@ void adp_log_reopen(struct adp_log *log)
     wake(log);
 }
 
+int adp_log_try(const char *path, struct adp_error *err)
+{
+    struct adp_log log = { .fd = -1 };
+    size_t n = strlen(path);
+    if (n >= PATH_CAP)
+        return adp_error_set(err, ADP_EINVAL, "the log's path is too long");
+    memcpy(log.path, path, n + 1);
+    int opened = open_file(&log);
+    if (opened < 0)
+        return adp_error_set(err, ADP_EIO, "cannot open the log %s: %s", path,
+                             strerror(-opened));
+    close(log.fd);
+    return 0;
+}
+
+void adp_log_move(struct adp_log *log, const char *path, uint64_t rotate_bytes,
+                  uint32_t keep)
+{
+    pthread_mutex_lock(&log->mutex);
+    log->rotate_bytes = rotate_bytes;
+    log->keep = keep;
+    if (strcmp(log->path, path) != 0) {
+        memcpy(log->path, path, strlen(path) + 1); /* as long as adp_log_try allows */
+        log->reopen = true;
+    }
+    pthread_mutex_unlock(&log->mutex);
+    wake(log);
+}
+
 struct adp_log_count adp_log_counts(struct adp_log *log)
 {
     pthread_mutex_lock(&log->mutex);

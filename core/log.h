@@ -44,6 +44,12 @@ int adp_log_start(struct adp_log *log, struct adp_error *err);
 int adp_log_flush(struct adp_log *log, struct adp_error *err);
 /* Closes the file and opens the path anew, at the next step. */
 void adp_log_reopen(struct adp_log *log);
+/* Whether a file could be opened there; makes it, with its folders. ADP_EIO. */
+int adp_log_try(const char *path, struct adp_error *err);
+/* Goes on in another file, or in the same with other bounds, at the next step; what is
+ * drained by then and not written goes there too. `path` is one that adp_log_try took. */
+void adp_log_move(struct adp_log *log, const char *path, uint64_t rotate_bytes,
+                  uint32_t keep);
 struct adp_log_count adp_log_counts(struct adp_log *log);
 /* Ends the thread, writes all, frees. ADP_EIO: the error says how many bytes are lost.
  * NULL is fine. */

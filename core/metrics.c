@@ -73,7 +73,7 @@ struct table {
 struct adp_metrics {
     struct chunk *chunks; /* at least one */
     struct mark top;
-    struct stored *segments[SEGMENTS]; /* NULL from the first one never used */
+    struct stored *segments[SEGMENTS]; /* the first; NULL from the first never used */
     uint32_t n_series;
     struct name *names;
     uint32_t n_names, cap_names;
@@ -480,7 +480,9 @@ int adp_metrics_create(struct adp_metrics **ret)
     m->chunks = chunk_create(CHUNK);
     m->names = malloc(FIRST_NAMES * sizeof *m->names);
     m->cap_names = FIRST_NAMES;
-    if (!m->chunks || !m->names || table_init(&m->by_name, FIRST_SLOTS / 4) ||
+    m->segments[0] = malloc(SEGMENT * sizeof *m->segments[0]);
+    if (!m->chunks || !m->names || !m->segments[0] ||
+        table_init(&m->by_name, FIRST_SLOTS / 4) ||
         table_init(&m->by_labels, FIRST_SLOTS)) {
         adp_metrics_destroy(m);
         return ADP_ENOMEM;
@@ -543,6 +545,14 @@ const struct adp_series *adp_metrics_same(const struct adp_metrics *m,
     uint64_t hash = mix(name_hash, hash_labels(as->labels, as->n_labels));
     const struct stored *s = find_stored(m, name, as, hash);
     return s ? &s->series : NULL;
+}
+
+void adp_metrics_set(struct adp_metrics *m, uint32_t i, double value)
+{
+    struct adp_series *s = &stored_at(m, i)->series;
+    s->value = value;
+    s->has_time = false;
+    s->time_s = 0.0;
 }
 
 uint32_t adp_metrics_duplicates(const struct adp_metrics *m)

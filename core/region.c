@@ -10,7 +10,7 @@
 
 enum {
     REGION_MAGIC = 0x52504441 /* "ADPR" */,
-    SPARE_SNAPSHOTS = 3,
+    SPARE_SNAPSHOTS = ADP_GENERATIONS + 1, /* one each, and the one being filled */
     INDEX_PER_TICKET = 4
 };
 
@@ -19,7 +19,7 @@ struct block_head {
     uint32_t magic, version;
     uint64_t instance;
     struct adp_shape shape;
-    _Alignas(ADP_LINE_BYTES) _Atomic uint64_t current;
+    _Alignas(ADP_LINE_BYTES) _Atomic uint64_t current[ADP_GENERATIONS];
 };
 
 struct adp_region {
@@ -169,9 +169,10 @@ struct adp_snapshot *adp_region_snapshot(const struct adp_region *region, uint32
                                            i * round_up(sizeof(struct adp_snapshot)));
 }
 
-_Atomic uint64_t *adp_region_current(const struct adp_region *region)
+_Atomic uint64_t *adp_region_current(const struct adp_region *region, uint64_t generation)
 {
-    return &((struct block_head *)(void *)region->at)->current;
+    struct block_head *head = (struct block_head *)(void *)region->at;
+    return &head->current[generation % ADP_GENERATIONS];
 }
 
 static uint64_t number(struct adp_ring *ring)

@@ -5,7 +5,7 @@
  * memory; under a supervisor the same block is shared with the process that drains it, so
  * the drain trusts nothing in it.
  *
- *   header | lane 0 (control) | lane 1 … n | snapshots 0 … n+2
+ *   header | lane 0 (control) | lane 1 … n | snapshots 0 … n+16
  *
  *   each lane: ring head, call slot, tickets, id index, ring bytes
  *
@@ -32,6 +32,7 @@
     64u                     /* open to hosts; lane 0 is the publisher's and comes on top \
                              */
 #define ADP_MAX_POLICIES 8u /* that may run on one request */
+#define ADP_GENERATIONS  16u /* live at once: in force, or waiting for tickets */
 #define ADP_ID_MAX                                                                       \
     64u /* bytes of a request id, tenant, session, class kept as they are */
 #define ADP_LINE_BYTES 64u /* cache line */
@@ -56,12 +57,16 @@ struct adp_ring {
 };
 
 /* What a lane is doing right now. Written before each policy call; read by whoever
- * reclaims generations and snapshots, and by a supervisor that looks for hangs. */
+ * reclaims generations and snapshots, and by a supervisor that looks for hangs. Behind it
+ * what the lane did with tickets of each generation, by number % ADP_GENERATIONS: what
+ * all lanes took, less what all settled, still waits. */
 struct adp_call {
     _Alignas(ADP_LINE_BYTES) _Atomic uint64_t generation; /* 0: not inside */
     _Atomic uint64_t snapshot;                            /* pool index + 1; 0: none */
     _Atomic uint64_t policy;                              /* index in the generation */
     _Atomic uint64_t start_ns;                            /* mono; 0: not in a policy */
+    _Alignas(ADP_LINE_BYTES) _Atomic uint64_t taken[ADP_GENERATIONS];
+    _Atomic uint64_t settled[ADP_GENERATIONS];
 };
 
 /* A decision that waits for its outcome. */
@@ -69,7 +74,7 @@ struct adp_ticket_slot {
     _Alignas(ADP_LINE_BYTES) _Atomic uint64_t state; /* use count << 2 | phase */
     _Atomic uint64_t id_hash;                        /* XXH3-64 of the id as recorded */
     uint64_t deadline_ns;                            /* mono */
-    uint32_t generation;
+    _Atomic uint32_t generation;
     uint8_t id_len, n_tickets, has_id, reserved;
     uint64_t ticket[ADP_MAX_POLICIES]; /* 0: that policy set none */
     char id[ADP_ID_MAX];
@@ -115,8 +120,9 @@ struct adp_ticket_slot *adp_region_tickets(const struct adp_region *region,
 /* Four entries per ticket, hash tag << 32 | slot + 1: where the id of a ticket may be. */
 _Atomic uint64_t *adp_region_index(const struct adp_region *region, uint32_t lane);
 struct adp_snapshot *adp_region_snapshot(const struct adp_region *region, uint32_t i);
-/* Pool index + 1 of the snapshot in force; 0: none yet. */
-_Atomic uint64_t *adp_region_current(const struct adp_region *region);
+/* Pool index + 1 of the snapshot that a generation decides on; 0: none yet. */
+_Atomic uint64_t *adp_region_current(const struct adp_region *region,
+                                     uint64_t generation);
 
 /* --- Producer side of a ring --- */
 

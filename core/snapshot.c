@@ -4,6 +4,7 @@
 
 #include "core/record.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,9 +12,11 @@ enum { PAGE_SERIES = 16384 }; /* series one selector may match on a published pa
 
 struct adp_publisher {
     struct adp_region *region;
-    bool recording, has_before, has_readings;
-    struct adp_metrics *now, *before;
-    uint64_t before_ns, number;
+    bool recording, has_last, has_before, has_readings;
+    struct adp_metrics *next, *last, *before; /* being filled; published */
+    uint64_t last_ns, last_wall_ns, before_ns, number;
+    const struct adp_supply *supply;
+    uint32_t n_supply;
     struct adp_scratch *scratch;
     struct adp_line json;
     struct adp_reading readings[ADP_MAX_KNOWN];
@@ -28,7 +31,8 @@ int adp_publisher_create(struct adp_publisher **ret, struct adp_region *region,
     p->region = region;
     p->recording = recording;
     adp_line_init(&p->json);
-    if (adp_metrics_create(&p->now) < 0 || adp_metrics_create(&p->before) < 0 ||
+    if (adp_metrics_create(&p->next) < 0 || adp_metrics_create(&p->last) < 0 ||
+        adp_metrics_create(&p->before) < 0 ||
         adp_scratch_create(&p->scratch, PAGE_SERIES) < 0) {
         adp_publisher_destroy(p);
         return adp_error_set(err, ADP_ENOMEM, "out of memory");
@@ -41,7 +45,8 @@ void adp_publisher_destroy(struct adp_publisher *publisher)
 {
     if (!publisher)
         return;
-    adp_metrics_destroy(publisher->now);
+    adp_metrics_destroy(publisher->next);
+    adp_metrics_destroy(publisher->last);
     adp_metrics_destroy(publisher->before);
     adp_scratch_destroy(publisher->scratch);
     adp_line_finish(&publisher->json);
@@ -50,8 +55,25 @@ void adp_publisher_destroy(struct adp_publisher *publisher)
 
 struct adp_metrics *adp_publisher_next(struct adp_publisher *publisher)
 {
-    adp_metrics_clear(publisher->now);
-    return publisher->now;
+    adp_metrics_clear(publisher->next);
+    return publisher->next;
+}
+
+struct adp_metrics *adp_publisher_next_filled(struct adp_publisher *publisher)
+{
+    return publisher->next;
+}
+
+bool adp_publisher_has_metrics(const struct adp_publisher *publisher)
+{
+    return publisher->has_last;
+}
+
+void adp_publisher_supply(struct adp_publisher *publisher,
+                          const struct adp_supply *supply, uint32_t n)
+{
+    publisher->supply = supply;
+    publisher->n_supply = n;
 }
 
 const struct adp_reading *adp_publisher_readings(const struct adp_publisher *publisher)
@@ -61,8 +83,10 @@ const struct adp_reading *adp_publisher_readings(const struct adp_publisher *pub
 
 static bool in_use(const struct adp_region *region, uint64_t named)
 {
-    if (atomic_load_explicit(adp_region_current(region), memory_order_relaxed) == named)
-        return true;
+    for (uint64_t g = 0; g < ADP_GENERATIONS; g++)
+        if (atomic_load_explicit(adp_region_current(region, g), memory_order_relaxed) ==
+            named)
+            return true;
     uint32_t lanes = adp_region_shape(region)->lanes;
     for (uint32_t lane = 1; lane <= lanes; lane++) {
         struct adp_call *call = adp_region_call(region, lane);
@@ -82,7 +106,7 @@ static uint64_t free_snapshot(const struct adp_region *region)
     for (uint64_t named = 1; named <= n; named++)
         if (!in_use(region, named))
             return named;
-    return 0; /* not reached: there are more indices than lanes and current */
+    return 0; /* not reached: there are more indices than lanes and generations */
 }
 
 static void fill(struct adp_snapshot *to, const struct adp_reading *readings, uint32_t n,
@@ -110,7 +134,7 @@ static void record(struct adp_publisher *p, uint32_t n, uint32_t generation,
     if (!p->recording)
         return;
     adp_line_clear(&p->json);
-    adp_metrics_write(p->now, &p->json);
+    adp_metrics_write(p->last, &p->json);
     size_t len = p->json.broken ? 0 : p->json.len;
     size_t bytes =
         sizeof(struct adp_rec_snapshot) + n * sizeof(struct adp_rec_reading) + len;
@@ -157,20 +181,69 @@ static int note_ambiguous(const struct adp_publisher *p,
     return 0;
 }
 
-int adp_publisher_publish(struct adp_publisher *publisher,
-                          const struct adp_signals *signals, uint32_t generation,
-                          uint64_t mono_ns, uint64_t wall_ns, struct adp_error *err)
+/* Readings of metrics that were measured `age_ns` ago. */
+static void grow_old(struct adp_publisher *p, uint32_t n, uint64_t age_ns,
+                     uint64_t mono_ns)
+{
+    for (uint32_t i = 0; i < n && age_ns; i++) {
+        struct adp_reading *r = &p->readings[i];
+        if (r->why != ADP_WHY_PRESENT && r->why != ADP_WHY_STALE)
+            continue;
+        r->age_s += (double)age_ns * 1e-9;
+        if (r->why == ADP_WHY_PRESENT && r->expires_ns <= mono_ns)
+            r->why = ADP_WHY_STALE;
+    }
+}
+
+/* The host's own source goes first. What it cannot say is left to the others, and is the
+ * reason only when no other source was there. */
+static void ask_supply(struct adp_publisher *p, const struct adp_supply *s,
+                       const struct adp_signals *signals, uint64_t mono_ns)
+{
+    struct adp_reading *r = &p->readings[s->signal];
+    double lo, hi, value = s->read(s->user);
+    uint64_t limit = adp_signals_age_limit(signals, s->signal);
+    adp_signals_range(signals, s->signal, &lo, &hi);
+    struct adp_reading own = {
+        .why = isfinite(value) ? ADP_WHY_OUT_OF_RANGE : ADP_WHY_NOT_FINITE,
+        .source = (int32_t)adp_signals_sources(signals, s->signal),
+    };
+    if (isfinite(value) && value >= lo && value <= hi) {
+        own.why = ADP_WHY_PRESENT;
+        own.value = value;
+        own.taken = 1;
+        own.expires_ns = limit > UINT64_MAX - mono_ns ? UINT64_MAX : mono_ns + limit;
+    } else if (r->why != ADP_WHY_NEVER_SUPPLIED) {
+        return;
+    }
+    *r = own;
+}
+
+static void evaluate(struct adp_publisher *p, const struct adp_signals *signals,
+                     uint64_t mono_ns)
+{
+    struct adp_moment moment = { .now = p->last };
+    uint64_t measured_ns = p->has_last ? p->last_ns : mono_ns;
+    if (p->has_before && p->last_ns > p->before_ns) {
+        moment.before = p->before;
+        moment.elapsed_s = (double)(p->last_ns - p->before_ns) * 1e-9;
+    }
+    adp_signals_read(signals, &moment, measured_ns, (double)p->last_wall_ns * 1e-9,
+                     p->scratch, p->readings);
+    grow_old(p, adp_signals_count(signals),
+             mono_ns > measured_ns ? mono_ns - measured_ns : 0, mono_ns);
+    for (uint32_t i = 0; i < p->n_supply; i++)
+        ask_supply(p, &p->supply[i], signals, mono_ns);
+    p->has_readings = true;
+}
+
+int adp_publisher_again(struct adp_publisher *publisher,
+                        const struct adp_signals *signals, uint32_t generation,
+                        uint64_t mono_ns, uint64_t wall_ns, struct adp_error *err)
 {
     struct adp_publisher *p = publisher;
     uint32_t n = adp_signals_count(signals);
-    struct adp_moment moment = { .now = p->now };
-    if (p->has_before && mono_ns > p->before_ns) {
-        moment.before = p->before;
-        moment.elapsed_s = (double)(mono_ns - p->before_ns) * 1e-9;
-    }
-    adp_signals_read(signals, &moment, mono_ns, (double)wall_ns * 1e-9, p->scratch,
-                     p->readings);
-    p->has_readings = true;
+    evaluate(p, signals, mono_ns);
     p->number++;
 
     uint64_t named = free_snapshot(p->region);
@@ -178,26 +251,44 @@ int adp_publisher_publish(struct adp_publisher *publisher,
          mono_ns);
     /* The record goes first: a decision that names this snapshot is drained after it. */
     record(p, n, generation, mono_ns, wall_ns);
-    atomic_store_explicit(adp_region_current(p->region), named, memory_order_seq_cst);
-
-    struct adp_metrics *before = p->before;
-    p->before = p->now;
-    p->now = before;
-    p->before_ns = mono_ns;
-    p->has_before = true;
+    atomic_store_explicit(adp_region_current(p->region, generation), named,
+                          memory_order_seq_cst);
     return note_ambiguous(p, signals, n, err);
 }
 
-void adp_publisher_generation(struct adp_publisher *publisher, uint32_t generation,
-                              uint32_t n_policies, uint32_t n_signals, const void *texts,
-                              uint32_t len, uint64_t wall_ns)
+int adp_publisher_publish(struct adp_publisher *publisher,
+                          const struct adp_signals *signals, uint32_t generation,
+                          uint64_t mono_ns, uint64_t wall_ns, struct adp_error *err)
+{
+    struct adp_publisher *p = publisher;
+    struct adp_metrics *oldest = p->before;
+    p->before = p->last;
+    p->before_ns = p->last_ns;
+    p->has_before = p->has_last;
+    p->last = p->next;
+    p->last_ns = mono_ns;
+    p->last_wall_ns = wall_ns;
+    p->has_last = true;
+    p->next = oldest;
+    return adp_publisher_again(p, signals, generation, mono_ns, wall_ns, err);
+}
+
+void adp_publisher_forget(struct adp_publisher *publisher, uint64_t generation)
+{
+    atomic_store_explicit(adp_region_current(publisher->region, generation), 0,
+                          memory_order_seq_cst);
+}
+
+int adp_publisher_generation(struct adp_publisher *publisher, uint32_t generation,
+                             uint32_t n_policies, uint32_t n_signals, const void *texts,
+                             uint32_t len, uint64_t wall_ns)
 {
     if (!publisher->recording)
-        return;
+        return 0;
     struct adp_rec_generation *r =
         adp_ring_begin(publisher->region, 0, (uint32_t)sizeof *r + len);
     if (!r)
-        return;
+        return ADP_EFULL;
     r->head.kind = ADP_REC_GENERATION;
     r->head.at_ns = wall_ns;
     r->generation = generation;
@@ -206,6 +297,7 @@ void adp_publisher_generation(struct adp_publisher *publisher, uint32_t generati
     r->text_len = len;
     memcpy(r + 1, texts, len);
     adp_ring_commit(publisher->region, 0, (uint32_t)sizeof *r + len);
+    return 0;
 }
 
 void adp_publisher_scrape_error(struct adp_publisher *publisher, const char *text,
@@ -227,10 +319,10 @@ void adp_publisher_scrape_error(struct adp_publisher *publisher, const char *tex
 }
 
 const struct adp_snapshot *adp_snapshot_enter(const struct adp_region *region,
-                                              uint32_t lane)
+                                              uint32_t lane, uint64_t generation)
 {
     struct adp_call *call = adp_region_call(region, lane);
-    _Atomic uint64_t *current = adp_region_current(region);
+    _Atomic uint64_t *current = adp_region_current(region, generation);
     uint64_t named = atomic_load_explicit(current, memory_order_acquire);
     for (;;) {
         if (!named)

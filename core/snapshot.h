@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* Publishing: metrics become the signal vector that decisions are made on.
  *
- * Evaluated once, by the control thread. The vector goes into a free snapshot of the
- * region's pool, the raw metrics into the control lane as one record, and then `current`
- * names it.
+ * Evaluated once, by the control thread, for one generation: indices of signals are a
+ * generation's own. The vector goes into a free snapshot of the region's pool, the raw
+ * metrics into the control lane as one record, and then the generation's `current` names
+ * it.
  *
- * Reclamation: a lane writes the index of the snapshot it reads into its call slot, and
- * then looks at `current` again (both seq_cst); if it moved, it starts over. The
- * publisher reuses only indices that are neither current nor in any call slot. With one
- * more index than lanes there always is one, so neither side waits. */
+ *  1. A lane enters a generation, and then only that generation's snapshot.
+ *  2. It writes the index of the snapshot it reads into its call slot, and then looks at
+ *     `current` again (both seq_cst); if it moved, it starts over. The publisher reuses
+ *     only indices that no generation's `current` and no call slot names. With one more
+ *     index than lanes and generations there always is one, so neither side waits.
+ *  3. The metrics published last and those before stay as they are until the next publish
+ *     succeeds, so that they can be read anew, for another generation's sources, with the
+ *     same growth of counters and the same age. */
 #ifndef ADP_CORE_SNAPSHOT_H
 #define ADP_CORE_SNAPSHOT_H
 
@@ -23,34 +28,57 @@ int adp_publisher_create(struct adp_publisher **ret, struct adp_region *region,
                          bool recording, struct adp_error *err);
 void adp_publisher_destroy(struct adp_publisher *publisher);
 
-/* The metrics to fill for the next publish; cleared. The ones published last stay
- * readable as the moment before. */
+/* A source outside the metrics: asked at each publish and reading anew, before all others.
+ * What is not finite or outside the signal's range is not used. Its readings name the
+ * source behind the signal's last. */
+struct adp_supply {
+    uint32_t signal;
+    double (*read)(void *user);
+    void *user;
+};
+/* `supply`: borrowed until the next call; one at most for a signal. [control] */
+void adp_publisher_supply(struct adp_publisher *publisher,
+                          const struct adp_supply *supply, uint32_t n);
+
+/* The metrics to fill for the next publish; cleared, or as the publish of three before
+ * left them. [control] */
 struct adp_metrics *adp_publisher_next(struct adp_publisher *publisher);
+struct adp_metrics *adp_publisher_next_filled(struct adp_publisher *publisher);
 
 /* Reads the signals from what adp_publisher_next was filled with and puts the result in
- * force. `generation`: number, for the log. 0, or ADP_NOTE: in force, and err names a
- * signal that is absent because one of its sources is ambiguous, the source, and the
- * labels that differ. [control] */
+ * force for a generation. 0, or ADP_NOTE: in force, and err names a signal that is absent
+ * because one of its sources is ambiguous, the source, and the labels that differ.
+ * [control] */
 int adp_publisher_publish(struct adp_publisher *publisher,
                           const struct adp_signals *signals, uint32_t generation,
                           uint64_t mono_ns, uint64_t wall_ns, struct adp_error *err);
+/* The same from the metrics published last (none: an empty page): they age, what the
+ * supplies give does not. [control] */
+int adp_publisher_again(struct adp_publisher *publisher,
+                        const struct adp_signals *signals, uint32_t generation,
+                        uint64_t mono_ns, uint64_t wall_ns, struct adp_error *err);
+/* Whether anything was published. [control] */
+bool adp_publisher_has_metrics(const struct adp_publisher *publisher);
+/* Gives up a generation's snapshot; no call slot names the generation. [control] */
+void adp_publisher_forget(struct adp_publisher *publisher, uint64_t generation);
 
 /* The readings of the last publish, by index in the set; NULL before the first. */
 const struct adp_reading *adp_publisher_readings(const struct adp_publisher *publisher);
 
 /* Records the texts that a generation's decisions share (core/record.h); `texts` is the
- * packed list. [control] */
-void adp_publisher_generation(struct adp_publisher *publisher, uint32_t generation,
-                              uint32_t n_policies, uint32_t n_signals, const void *texts,
-                              uint32_t len, uint64_t wall_ns);
+ * packed list. ADP_EFULL: the control lane is full. [control] */
+int adp_publisher_generation(struct adp_publisher *publisher, uint32_t generation,
+                             uint32_t n_policies, uint32_t n_signals, const void *texts,
+                             uint32_t len, uint64_t wall_ns);
 /* Records a failed scrape. [control] */
 void adp_publisher_scrape_error(struct adp_publisher *publisher, const char *text,
                                 uint64_t wall_ns);
 
-/* Enters the snapshot in force: returns it and names it in the lane's call slot, or NULL
- * when there is none. Until adp_snapshot_leave it stays as it is. [hot] */
+/* Enters the snapshot of the generation that the lane is in: returns it and names it in
+ * the lane's call slot, or NULL when there is none. Until adp_snapshot_leave it stays as
+ * it is. [hot] */
 const struct adp_snapshot *adp_snapshot_enter(const struct adp_region *region,
-                                              uint32_t lane);
+                                              uint32_t lane, uint64_t generation);
 void adp_snapshot_leave(const struct adp_region *region, uint32_t lane);
 
 #endif

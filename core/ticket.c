@@ -29,8 +29,19 @@ static bool claim(struct adp_ticket_slot *slot, uint64_t use)
         memory_order_relaxed);
 }
 
-static void release(struct adp_ticket_slot *slot, uint64_t use)
+/* What `by` took or settled; only its own thread counts. Release: whoever sees the count
+ * sees what it counts done. */
+static void tally(_Atomic uint64_t *count)
 {
+    uint64_t n = atomic_load_explicit(count, memory_order_relaxed);
+    atomic_store_explicit(count, n + 1, memory_order_release);
+}
+
+/* Delivered: the slot may be taken again. */
+static void release(struct adp_ticket_slot *slot, uint64_t use, struct adp_call *by)
+{
+    uint32_t generation = atomic_load_explicit(&slot->generation, memory_order_relaxed);
+    tally(&by->settled[generation % ADP_GENERATIONS]);
     /* Release: our reads are done before the slot is taken again. */
     atomic_store_explicit(&slot->state, state_of(use, FREE), memory_order_release);
 }
@@ -38,7 +49,8 @@ static void release(struct adp_ticket_slot *slot, uint64_t use)
 static void deliver(struct adp_generations *generations,
                     const struct adp_ticket_slot *slot, const struct adp_outcome *outcome)
 {
-    struct adp_generation *g = adp_generation_find(generations, slot->generation);
+    struct adp_generation *g = adp_generation_find(
+        generations, atomic_load_explicit(&slot->generation, memory_order_relaxed));
     for (uint32_t i = 0; g && i < slot->n_tickets && i < g->n_members; i++) {
         if (!slot->ticket[i])
             continue;
@@ -48,15 +60,20 @@ static void deliver(struct adp_generations *generations,
     }
 }
 
-static bool lose(struct adp_ticket_slot *slot, uint64_t use,
+static bool lose(struct adp_ticket_slot *slot, uint64_t use, struct adp_call *by,
                  struct adp_generations *generations, uint64_t now_ns)
 {
     if (!claim(slot, use))
         return false;
     struct adp_outcome lost = { .size = sizeof lost, .kind = ADP_LOST, .now_ns = now_ns };
     deliver(generations, slot, &lost);
-    release(slot, use);
+    release(slot, use, by);
     return true;
+}
+
+static struct adp_call *call_of(const struct adp_lane *lane)
+{
+    return adp_region_call(lane->region, lane->number);
 }
 
 static void count_lost(struct adp_lane *lane)
@@ -82,7 +99,7 @@ static void age(struct adp_lane *lane, struct adp_generations *generations,
         /* deadline_ns was written by this thread, and is read in WAITING only. */
         if (now_ns <= slot->deadline_ns)
             return;
-        if (lose(slot, state >> 2, generations, now_ns))
+        if (lose(slot, state >> 2, call_of(lane), generations, now_ns))
             count_lost(lane);
     }
 }
@@ -98,7 +115,8 @@ static struct adp_ticket_slot *next_slot(struct adp_lane *lane,
         uint32_t at = lane->next_ticket++ & mask;
         struct adp_ticket_slot *slot = &slots[at];
         uint64_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
-        if ((state & PHASE) == WAITING && lose(slot, state >> 2, generations, now_ns))
+        if ((state & PHASE) == WAITING &&
+            lose(slot, state >> 2, call_of(lane), generations, now_ns))
             count_lost(lane);
         state = atomic_load_explicit(&slot->state, memory_order_acquire);
         if ((state & PHASE) == FREE) {
@@ -168,7 +186,7 @@ uint64_t adp_ticket_take(struct adp_lane *lane, struct adp_generations *generati
     uint64_t hash = id->p ? XXH3_64bits(id->p, id->n) : 0;
 
     to->deadline_ns = now_ns + generation->ticket_ns;
-    to->generation = generation->number;
+    atomic_store_explicit(&to->generation, generation->number, memory_order_relaxed);
     to->n_tickets = (uint8_t)generation->n_members;
     memcpy(to->ticket, tickets, sizeof to->ticket);
     if (!slot) {
@@ -184,6 +202,7 @@ uint64_t adp_ticket_take(struct adp_lane *lane, struct adp_generations *generati
     if (id->p)
         memcpy(slot->id, id->p, id->n);
     atomic_store_explicit(&slot->id_hash, hash, memory_order_relaxed);
+    tally(&call_of(lane)->taken[generation->number % ADP_GENERATIONS]);
     /* Release: whoever claims sees all of the above. */
     atomic_store_explicit(&slot->state, state_of(use, WAITING), memory_order_release);
     if (id->p)
@@ -242,10 +261,10 @@ static struct adp_ticket_slot *claim_by_handle(const struct adp_region *region,
     return slot;
 }
 
-int adp_ticket_settle(struct adp_lane *lane, struct adp_generations *generations,
-                      uint64_t handle, const struct adp_name *id,
-                      const struct adp_outcome *outcome, uint64_t *ret_handle,
-                      struct adp_name *ret_id)
+static int settle(struct adp_lane *lane, struct adp_generations *generations,
+                  uint64_t handle, const struct adp_name *id,
+                  const struct adp_outcome *outcome, uint64_t *ret_handle,
+                  struct adp_name *ret_id)
 {
     struct adp_ticket_slot *slot = NULL;
     uint64_t use = 0;
@@ -270,21 +289,50 @@ int adp_ticket_settle(struct adp_lane *lane, struct adp_generations *generations
         ret_id->p = ret_id->own;
         ret_id->n = slot->id_len;
     }
-    release(slot, use);
+    release(slot, use, call_of(lane));
     return 0;
+}
+
+int adp_ticket_settle(struct adp_lane *lane, struct adp_generations *generations,
+                      uint64_t handle, const struct adp_name *id,
+                      const struct adp_outcome *outcome, uint64_t *ret_handle,
+                      struct adp_name *ret_id)
+{
+    /* Whatever generation the ticket is of: whoever moves a policy's state waits for us. */
+    adp_generation_enter(lane->region, lane->number, generations);
+    int code = settle(lane, generations, handle, id, outcome, ret_handle, ret_id);
+    adp_generation_leave(lane->region, lane->number);
+    return code;
+}
+
+/* `number` 0: of any generation. */
+static uint64_t lose_waiting(struct adp_region *region, uint32_t lane,
+                             struct adp_generations *generations, uint64_t number,
+                             uint64_t now_ns)
+{
+    struct adp_ticket_slot *slots = adp_region_tickets(region, lane);
+    uint32_t n = adp_region_shape(region)->tickets;
+    struct adp_call *control = adp_region_call(region, 0);
+    uint64_t lost = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t state = atomic_load_explicit(&slots[i].state, memory_order_acquire);
+        uint32_t of = atomic_load_explicit(&slots[i].generation, memory_order_relaxed);
+        if ((state & PHASE) == WAITING && (!number || of == number) &&
+            lose(&slots[i], state >> 2, control, generations, now_ns))
+            lost++;
+    }
+    return lost;
 }
 
 uint64_t adp_ticket_lose_all(struct adp_region *region, uint32_t lane,
                              struct adp_generations *generations, uint64_t now_ns)
 {
-    struct adp_ticket_slot *slots = adp_region_tickets(region, lane);
-    uint32_t n = adp_region_shape(region)->tickets;
-    uint64_t lost = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        uint64_t state = atomic_load_explicit(&slots[i].state, memory_order_acquire);
-        if ((state & PHASE) == WAITING &&
-            lose(&slots[i], state >> 2, generations, now_ns))
-            lost++;
-    }
-    return lost;
+    return lose_waiting(region, lane, generations, 0, now_ns);
+}
+
+uint64_t adp_ticket_lose_generation(struct adp_region *region, uint32_t lane,
+                                    struct adp_generations *generations, uint64_t number,
+                                    uint64_t now_ns)
+{
+    return lose_waiting(region, lane, generations, number, now_ns);
 }

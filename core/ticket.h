@@ -12,7 +12,9 @@
  *     has exactly one outcome.
  *  2. Only the lane's thread takes; anybody claims.
  *  3. Bounded: at most `tickets` of a lane wait; one more makes the oldest LOST.
- *  4. Every decision of the lane, refusals too, ages its tickets: the oldest first. */
+ *  4. Every decision of the lane, refusals too, ages its tickets: the oldest first.
+ *  5. Each slot that is taken is counted to its generation before the lane leaves it, and
+ *     counted as settled after its outcomes are delivered (adp_generation_waiting). */
 #ifndef ADP_CORE_TICKET_H
 #define ADP_CORE_TICKET_H
 
@@ -43,8 +45,12 @@ int adp_ticket_settle(struct adp_lane *lane, struct adp_generations *generations
                       const struct adp_outcome *outcome, uint64_t *ret_handle,
                       struct adp_name *ret_id);
 
-/* Settles everything that waits on a lane as LOST; returns how many. [control] */
+/* Settles as LOST what waits on a lane, everything or what is of one generation; returns
+ * how many. [control] */
 uint64_t adp_ticket_lose_all(struct adp_region *region, uint32_t lane,
                              struct adp_generations *generations, uint64_t now_ns);
+uint64_t adp_ticket_lose_generation(struct adp_region *region, uint32_t lane,
+                                    struct adp_generations *generations, uint64_t number,
+                                    uint64_t now_ns);
 
 #endif

@@ -5,7 +5,6 @@
  * Parses, reads the pages, asks the host; what comes out is explain.c's. */
 #include "core/error.h"
 #include "core/number.h"
-#include "core/promtext.h"
 #include "runtime/cli/args.h"
 #include "runtime/cli/explain.h"
 #include "runtime/cli/say.h"
@@ -230,22 +229,6 @@ static int read_page(struct page *page, adp_error *err)
     return code;
 }
 
-/* Says which lines the host will leave out: a signal may be absent because of them. */
-static int inspect(const struct page *page, adp_error *err)
-{
-    struct adp_metrics *metrics;
-    struct adp_promtext_found found;
-    int code = adp_metrics_create(&metrics);
-    if (code < 0)
-        return adp_error_set(err, code, "out of memory");
-    code = adp_promtext_read(metrics, page->text, page->len, &found, err);
-    if (code == 0 && found.bad_lines)
-        adp_say("%s:%u: %s; %u of its lines left out", page->name, found.first_bad_line,
-                found.first_bad_why, found.bad_lines);
-    adp_metrics_destroy(metrics);
-    return code;
-}
-
 /* --- time: as it is now, and for the first of two pages the interval before --- */
 
 struct moment {
@@ -285,8 +268,6 @@ static int publish(adp_runtime *runtime, struct asked *asked, struct moment *mom
     for (unsigned i = 0; i < asked->n_pages; i++) {
         struct page *page = &asked->pages[i];
         int code = read_page(page, err);
-        if (code == 0)
-            code = inspect(page, err);
         if (i > 0) {
             moment->wall_ns += asked->interval_ns;
             moment->mono_ns += asked->interval_ns;
@@ -297,7 +278,7 @@ static int publish(adp_runtime *runtime, struct asked *asked, struct moment *mom
             snprintf(err->file, sizeof err->file, "%s", page->name);
         if (code < 0)
             return code;
-        if (code > 0) { /* in force; a signal is absent because its source is ambiguous */
+        if (code > 0) { /* in force, but something is wrong with it */
             adp_say_error(err);
             *err = (adp_error) { 0 };
         }

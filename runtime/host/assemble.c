@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* From a configuration to a generation: load, bind, check parameters, create. */
+/* From a configuration to an edition: load, bind, check parameters, create. */
 #include "runtime/host/state.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -17,66 +15,97 @@ static const uint64_t TICKET_NS =
 
 /* The place is the configuration's; the policy file that the error is about, if it is
  * about one, goes before its text. */
-static void add(struct adp_errors *errors, const struct adp_runtime *rt,
+static void add(struct adp_errors *errors, const struct adp_edition *e,
                 struct adp_place place, const struct adp_error *err)
 {
-    adp_errors_add(errors, err->code, rt->config->file, place, "%s%s%s", err->file,
+    adp_errors_add(errors, err->code, e->config->file, place, "%s%s%s", err->file,
                    err->file[0] ? ": " : "", err->text);
 }
 
-static int load(struct adp_runtime *rt, uint32_t i, struct adp_errors *errors)
+static int load(struct adp_edition *e, uint32_t i, struct adp_errors *errors)
 {
-    const struct adp_policy_setting *s = &rt->config->policies[i];
+    const struct adp_policy_setting *s = &e->config->policies[i];
     struct adp_error err = { 0 };
     char path[PATH_MAX];
     if (adp_loader_find(s->use, s->path, path, sizeof path, &err) < 0 ||
-        adp_loader_load(&rt->loaded[i], path, s->sha256, &err) < 0) {
-        add(errors, rt, s->use_place, &err);
+        adp_loader_load(&e->loaded[i], path, s->sha256, &err) < 0) {
+        add(errors, e, s->use_place, &err);
         return err.code;
     }
     return 0;
 }
 
-static int create(struct adp_runtime *rt, uint32_t i, struct adp_errors *errors)
+/* What a member is, but for its instance. */
+static int describe(struct adp_edition *e, uint32_t i, struct adp_errors *errors)
 {
-    const struct adp_policy_setting *s = &rt->config->policies[i];
-    struct adp_member *m = &rt->generation->member[i];
-    char text[256] = "";
-    struct adp_setup setup = {
-        .size = sizeof setup,
-        .n_instances = (uint32_t)rt->config->instance_count,
-        .param = rt->params[i].value,
-        .config = s->config_json,
-        .error = text,
-        .error_cap = sizeof text,
-    };
-    m->policy = &rt->loaded[i]->policy;
-    m->param = rt->params[i].value;
+    const struct adp_policy_setting *s = &e->config->policies[i];
+    struct adp_member *m = &e->generation->member[i];
+    m->policy = &e->loaded[i]->policy;
+    m->param = e->params[i].value;
     m->reject_on_error = s->on_error == ADP_ON_ERROR_REJECT;
     if (s->config_json && !m->policy->create) {
-        adp_errors_add(errors, ADP_EINVAL, rt->config->file, s->place,
+        adp_errors_add(errors, ADP_EINVAL, e->config->file, s->place,
                        "policy %s takes no config", m->policy->name);
         return ADP_EINVAL;
     }
+    return 0;
+}
+
+int adp_host_create(struct adp_edition *e, uint32_t i, const void *saved,
+                    uint64_t saved_len, struct adp_errors *errors)
+{
+    const struct adp_policy_setting *s = &e->config->policies[i];
+    struct adp_member *m = &e->generation->member[i];
+    char text[256] = "";
+    struct adp_setup setup = {
+        .size = sizeof setup,
+        .n_instances = (uint32_t)e->config->instance_count,
+        .param = e->params[i].value,
+        .config = s->config_json,
+        .saved = saved,
+        .saved_len = saved_len,
+        .error = text,
+        .error_cap = sizeof text,
+    };
     if (!m->policy->create)
         return 0;
     m->self = m->policy->create(&setup);
     text[sizeof text - 1] = '\0';
     if (m->self)
         return 0;
-    adp_errors_add(errors, ADP_EINVAL, rt->config->file, s->place,
-                   "policy %s could not be created: %s", m->policy->name,
-                   *text ? text : "it gave no reason");
+    adp_errors_add(errors, ADP_EINVAL, e->config->file, s->place,
+                   saved ? "policy %s does not take over the state of the one before: %s"
+                         : "policy %s could not be created: %s",
+                   m->policy->name, *text ? text : "it gave no reason");
     return ADP_EINVAL;
 }
 
-/* A reading that is stale before the next scrape comes would leave the policy mostly blind. */
-static bool check_ages(struct adp_runtime *rt, uint32_t i, struct adp_errors *errors)
+/* The member whose state the i-th takes over: of the same name, the first to the first, the
+ * second to the second. */
+static struct adp_member *forerunner(const struct adp_edition *e, uint32_t i,
+                                     const struct adp_edition *before)
 {
-    const struct adp_config *c = rt->config;
-    const struct adp_member *m = &rt->generation->member[i];
+    const char *name = e->loaded[i]->policy.name;
+    uint32_t nth = 0;
+    if (!before || !e->loaded[i]->policy.create)
+        return NULL;
+    for (uint32_t k = 0; k < i; k++)
+        nth += strcmp(e->loaded[k]->policy.name, name) == 0;
+    for (uint32_t k = 0; k < before->generation->n_members; k++) {
+        struct adp_member *m = &before->generation->member[k];
+        if (strcmp(m->policy->name, name) == 0 && nth-- == 0)
+            return m->self && m->policy->save && m->policy->max_saved ? m : NULL;
+    }
+    return NULL;
+}
+
+/* A reading that is stale before the next scrape comes would leave the policy mostly blind. */
+static bool check_ages(struct adp_edition *e, uint32_t i, struct adp_errors *errors)
+{
+    const struct adp_config *c = e->config;
+    const struct adp_member *m = &e->generation->member[i];
     bool fine = true;
-    for (uint32_t slot = 0; slot < rt->loaded[i]->policy.n_signals; slot++)
+    for (uint32_t slot = 0; slot < e->loaded[i]->policy.n_signals; slot++)
         for (uint32_t k = 0; k < c->n_scrape; k++) {
             uint64_t age = adp_signals_age_limit(c->signals, m->slot_of[slot]);
             if (age >= c->scrape[k].interval_ns)
@@ -86,29 +115,29 @@ static bool check_ages(struct adp_runtime *rt, uint32_t i, struct adp_errors *er
                 errors, ADP_EINVAL, c->file, c->scrape[k].place,
                 "policy %s reads %s, whose max_age of %g s is below the interval of "
                 "%g s at which %s is scraped; raise max_age or scrape more often",
-                rt->loaded[i]->policy.name,
-                adp_signals_name(c->signals, m->slot_of[slot]), (double)age * 1e-9,
-                (double)c->scrape[k].interval_ns * 1e-9, c->scrape[k].name);
+                e->loaded[i]->policy.name, adp_signals_name(c->signals, m->slot_of[slot]),
+                (double)age * 1e-9, (double)c->scrape[k].interval_ns * 1e-9,
+                c->scrape[k].name);
         }
     return fine;
 }
 
 /* One policy, from file to bound and checked; its instance comes when all are fine. A draft has
  * no `use` where what was written is no use: that is reported already. */
-static bool prepare(struct adp_runtime *rt, uint32_t i, struct adp_errors *errors)
+static bool prepare(struct adp_edition *e, uint32_t i, struct adp_errors *errors)
 {
-    const struct adp_policy_setting *s = &rt->config->policies[i];
+    const struct adp_policy_setting *s = &e->config->policies[i];
     struct adp_error err = { 0 };
-    if (!s->use || load(rt, i, errors) < 0)
+    if (!s->use || load(e, i, errors) < 0)
         return false;
     bool fine =
-        adp_params_resolve(s, rt->loaded[i], rt->config->file, &rt->params[i], errors);
-    if (adp_loader_bind(rt->loaded[i], rt->config->signals,
-                        rt->generation->member[i].slot_of, &err) < 0) {
-        add(errors, rt, s->use_place, &err);
+        adp_params_resolve(s, e->loaded[i], e->config->file, &e->params[i], errors);
+    if (adp_loader_bind(e->loaded[i], e->config->signals,
+                        e->generation->member[i].slot_of, &err) < 0) {
+        add(errors, e, s->use_place, &err);
         return false;
     }
-    return check_ages(rt, i, errors) && fine;
+    return check_ages(e, i, errors) && fine;
 }
 
 /* What a decision depends on, and nothing else: not who is told apart by it (experiment, run,
@@ -119,12 +148,12 @@ static void hash_text(XXH3_state_t *state, const char *text)
     XXH3_64bits_update(state, text ? text : "\1", text ? strlen(text) + 1 : 1);
 }
 
-static void hash_policy(XXH3_state_t *state, const struct adp_runtime *rt, uint32_t i)
+static void hash_policy(XXH3_state_t *state, const struct adp_edition *e, uint32_t i)
 {
-    const struct adp_policy_setting *s = &rt->config->policies[i];
-    hash_text(state, rt->loaded[i]->sha256);
+    const struct adp_policy_setting *s = &e->config->policies[i];
+    hash_text(state, e->loaded[i]->sha256);
     hash_text(state, s->config_json);
-    XXH3_64bits_update(state, rt->params[i].value, rt->params[i].n * sizeof(double));
+    XXH3_64bits_update(state, e->params[i].value, e->params[i].n * sizeof(double));
     XXH3_64bits_update(state, &s->enforce, sizeof s->enforce);
     XXH3_64bits_update(state, &s->on_error, sizeof s->on_error);
 }
@@ -145,14 +174,14 @@ static void hash_signal(XXH3_state_t *state, const struct adp_signals *set, uint
     }
 }
 
-static uint64_t hash_all(const struct adp_runtime *rt)
+static uint64_t hash_all(const struct adp_edition *e)
 {
-    const struct adp_config *c = rt->config;
+    const struct adp_config *c = e->config;
     XXH3_state_t state;
     XXH3_64bits_reset(&state);
     hash_text(&state, ADP_DICTIONARY_VERSION);
     for (uint32_t i = 0; i < c->n_policies; i++)
-        hash_policy(&state, rt, i);
+        hash_policy(&state, e, i);
     for (uint32_t i = 0; i < adp_signals_count(c->signals); i++)
         hash_signal(&state, c->signals, i);
     for (uint32_t i = 0; i < adp_signals_renames(c->signals); i++) {
@@ -160,6 +189,8 @@ static uint64_t hash_all(const struct adp_runtime *rt)
         hash_text(&state, r.from);
         hash_text(&state, r.to);
     }
+    for (uint32_t i = 0; i < e->n_supply; i++)
+        hash_text(&state, adp_signals_name(c->signals, e->supply[i].signal));
     hash_text(&state, c->split_salt);
     hash_text(&state, c->disclosure_json);
     XXH3_64bits_update(&state, &c->status_profile, sizeof c->status_profile);
@@ -167,12 +198,12 @@ static uint64_t hash_all(const struct adp_runtime *rt)
 }
 
 /* As the scene has it; else the configuration's template. */
-static int fill_log_path(const struct adp_runtime *rt, char *ret, size_t cap,
-                         struct adp_error *err)
+static int fill_log_path(const struct adp_runtime *rt, const struct adp_edition *e,
+                         char *ret, size_t cap, struct adp_error *err)
 {
     const struct adp_host_scene *scene = rt->options.scene;
     if (!scene)
-        return adp_config_log_path(rt->config, rt->loaded[0]->policy.name, ret, cap, err);
+        return adp_config_log_path(e->config, e->loaded[0]->policy.name, ret, cap, err);
     if (strlen(scene->log_path) >= cap)
         return adp_error_set(err, ADP_EFULL,
                              "the path of the log is too long, expected less than %zu "
@@ -182,34 +213,31 @@ static int fill_log_path(const struct adp_runtime *rt, char *ret, size_t cap,
     return 0;
 }
 
-static int place_log(struct adp_runtime *rt, struct adp_errors *errors)
+/* Relative paths start where the process was at open, after a chdir too. */
+static int place_log(const struct adp_runtime *rt, struct adp_edition *e,
+                     struct adp_errors *errors)
 {
-    char path[PATH_MAX], here[PATH_MAX] = "", whole[2 * PATH_MAX];
+    char path[PATH_MAX], whole[2 * PATH_MAX];
     struct adp_place nowhere = { 0 };
     struct adp_error err = { 0 };
-    if (rt->config->log_none || rt->options.no_log)
+    if (e->config->log_none || rt->options.no_log)
         return 0;
-    if (fill_log_path(rt, path, sizeof path, &err) < 0) {
-        add(errors, rt, nowhere, &err);
+    if (fill_log_path(rt, e, path, sizeof path, &err) < 0) {
+        add(errors, e, nowhere, &err);
         return err.code;
     }
-    if (*path != '/' && !getcwd(here, sizeof here)) {
-        adp_errors_add(
-            errors, ADP_EIO, rt->config->file, nowhere,
-            "the log's path is relative and the current directory cannot be read: %s",
-            strerror(errno));
-        return ADP_EIO;
-    }
-    snprintf(whole, sizeof whole, "%s%s%s", here, *path == '/' ? "" : "/", path);
-    rt->log_path = strdup(whole);
-    if (!rt->log_path) {
-        adp_errors_add(errors, ADP_ENOMEM, rt->config->file, nowhere, "out of memory");
+    bool relative = *path != '/';
+    snprintf(whole, sizeof whole, "%s%s%s", relative ? rt->folder : "",
+             relative ? "/" : "", path);
+    e->log_path = strdup(whole);
+    if (!e->log_path) {
+        adp_errors_add(errors, ADP_ENOMEM, e->config->file, nowhere, "out of memory");
         return ADP_ENOMEM;
     }
     return 0;
 }
 
-static struct adp_generation *generation_new(const struct adp_config *c)
+static struct adp_generation *generation_new(const struct adp_config *c, uint32_t number)
 {
     size_t bytes = (sizeof(struct adp_generation) + ADP_LINE_BYTES - 1) &
                    ~(size_t)(ADP_LINE_BYTES - 1);
@@ -217,7 +245,7 @@ static struct adp_generation *generation_new(const struct adp_config *c)
     if (!g)
         return NULL;
     memset(g, 0, bytes);
-    g->number = 1;
+    g->number = number;
     g->n_members = c->n_policies;
     g->n_signals = adp_signals_count(c->signals);
     g->enforce = c->policies[0].enforce;
@@ -229,39 +257,81 @@ static struct adp_generation *generation_new(const struct adp_config *c)
     return g;
 }
 
-int adp_host_assemble(struct adp_runtime *rt, struct adp_errors *errors)
+/* Everything but the instances that take over a state. */
+static int fill(struct adp_edition *e, const struct adp_runtime *rt,
+                const struct adp_edition *before, struct adp_errors *errors)
 {
-    uint32_t n = rt->config->n_policies;
-    struct adp_place nowhere = { 0 };
-    rt->generation = generation_new(rt->config);
-    if (!rt->generation) {
-        adp_errors_add(errors, ADP_ENOMEM, rt->config->file, nowhere, "out of memory");
-        return ADP_ENOMEM;
-    }
+    uint32_t n = e->config->n_policies;
     bool fine = errors->n == 0;
     for (uint32_t i = 0; i < n; i++)
-        fine &= prepare(rt, i, errors);
-    for (uint32_t i = 0; fine && i < n; i++)
-        fine &= create(rt, i, errors) == 0;
-    if (!fine || place_log(rt, errors) < 0)
+        fine &= prepare(e, i, errors) && describe(e, i, errors) == 0;
+    for (uint32_t i = 0; fine && i < n; i++) {
+        e->forerunner[i] = forerunner(e, i, before);
+        if (!e->forerunner[i])
+            fine &= adp_host_create(e, i, NULL, 0, errors) == 0;
+    }
+    if (!fine || place_log(rt, e, errors) < 0)
         return errors->n ? errors->list[0].code : ADP_EINVAL;
-    rt->hash = hash_all(rt);
-    rt->generations.table[rt->generation->number % ADP_GENERATIONS] = rt->generation;
-    atomic_store_explicit(&rt->generations.current, rt->generation->number,
-                          memory_order_release);
     return 0;
 }
 
-void adp_host_disassemble(struct adp_runtime *rt)
+int adp_host_assemble_take(struct adp_edition **ret, struct adp_runtime *rt,
+                           struct adp_config *config, uint32_t number,
+                           const struct adp_edition *before, struct adp_errors *errors)
 {
-    for (uint32_t i = 0; rt->generation && i < rt->generation->n_members; i++) {
-        struct adp_member *m = &rt->generation->member[i];
+    struct adp_place nowhere = { 0 };
+    struct adp_edition *e = calloc(1, sizeof *e);
+    struct adp_generation *g = e ? generation_new(config, number) : NULL;
+    if (!g) {
+        adp_errors_add(errors, ADP_ENOMEM, config->file, nowhere, "out of memory");
+        adp_config_destroy(config);
+        free(e);
+        return ADP_ENOMEM;
+    }
+    e->config = config;
+    e->generation = g;
+    int code = fill(e, rt, before, errors);
+    if (code < 0) {
+        adp_edition_destroy(e);
+        return code;
+    }
+    *ret = e;
+    return 0;
+}
+
+void adp_host_seal(const struct adp_runtime *rt, struct adp_edition *e,
+                   struct adp_errors *errors)
+{
+    struct adp_place nowhere = { 0 };
+    for (uint32_t i = 0; i < rt->n_source; i++) {
+        const struct adp_host_source *s = &rt->source[i];
+        int signal = adp_signals_find(e->config->signals, s->signal);
+        if (signal < 0 ||
+            adp_signals_sources(e->config->signals, (uint32_t)signal) == ADP_MAX_SOURCES)
+            adp_errors_add(errors, ADP_NOTE, e->config->file, nowhere,
+                           "the host supplies signal %s, which %s: its function is not "
+                           "used",
+                           s->signal, signal < 0 ? "is not known" : "has 32 sources");
+        else
+            e->supply[e->n_supply++] =
+                (struct adp_supply) { (uint32_t)signal, s->read, s->user };
+    }
+    e->hash = hash_all(e);
+}
+
+void adp_edition_destroy(struct adp_edition *e)
+{
+    if (!e)
+        return;
+    for (uint32_t i = 0; i < e->generation->n_members; i++) {
+        struct adp_member *m = &e->generation->member[i];
         if (m->self && m->policy->destroy)
             m->policy->destroy(m->self);
     }
     for (uint32_t i = 0; i < ADP_MAX_POLICIES; i++)
-        adp_loaded_destroy(rt->loaded[i]);
-    free(rt->generation);
-    free(rt->log_path);
-    adp_config_destroy(rt->config);
+        adp_loaded_destroy(e->loaded[i]);
+    free(e->generation);
+    free(e->log_path);
+    adp_config_destroy(e->config);
+    free(e);
 }

@@ -8,18 +8,18 @@
 static struct adp_gate_state gate_state(const adp_runtime *rt,
                                         const struct adp_trace *trace, uint32_t i)
 {
-    const struct adp_loaded *loaded = rt->loaded[0];
+    const struct adp_loaded *loaded = rt->edition->loaded[0];
     struct adp_gate gate = adp_loaded_gate(loaded, i);
-    uint32_t known = rt->generation->member[0].slot_of[gate.signal];
+    uint32_t known = rt->edition->generation->member[0].slot_of[gate.signal];
     struct adp_gate_state s = {
         .rule = gate.rule,
-        .signal = adp_signals_name(rt->config->signals, known),
+        .signal = adp_signals_name(rt->edition->config->signals, known),
         .op = adp_host_op_word(gate.op),
         .has_threshold = gate.param != ADP_NONE,
         .has_value = trace->present >> known & 1u,
     };
     if (s.has_threshold)
-        s.threshold = rt->params[0].value[gate.param];
+        s.threshold = rt->edition->params[0].value[gate.param];
     if (s.has_value)
         s.value = trace->value[known];
     if (!s.has_value || !s.has_threshold)
@@ -40,15 +40,16 @@ int adp_host_explain(adp_lane *lane, const adp_facts *facts, adp_decision *ret,
     if (code < 0)
         return code;
     *ret_why = (struct adp_explanation) {
-        .n_signals = rt->generation->n_signals,
+        .n_signals = rt->edition->generation->n_signals,
         .readings = adp_publisher_readings(rt->publisher),
         .present = trace.present,
-        .n_gates = rt->loaded[0]->policy.n_gates,
+        .n_gates = rt->edition->loaded[0]->policy.n_gates,
         .arm = trace.split.arm,
         .draw = trace.split.draw,
         .governed = trace.governed,
         .reason = trace.verdict.reason,
-        .status = adp_reason_status(trace.verdict.reason, rt->generation->profile),
+        .status =
+            adp_reason_status(trace.verdict.reason, rt->edition->generation->profile),
         .retry_after_ms =
             trace.verdict.set & ADP_SET_RETRY ? trace.verdict.retry_after_ms : 0,
     };

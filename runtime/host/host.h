@@ -42,7 +42,11 @@ int adp_host_open_text(adp_runtime **ret, const char *text, const char *name,
                        const char *folder, const struct adp_host_options *options,
                        adp_errors *errors);
 
-/* Borrowed for the life of the runtime. */
+/* As adp_runtime_reload_text, with the folder. [control] */
+int adp_host_reload_text(adp_runtime *rt, const char *text, const char *name,
+                         const char *folder, adp_errors *errors);
+
+/* Of the configuration in force. Borrowed until the next reload. [control] */
 const struct adp_config *adp_host_config(const adp_runtime *rt);
 const struct adp_loaded *adp_host_policy(const adp_runtime *rt, uint32_t i);
 /* The file the log goes to, absolute; NULL: none. */

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* <admitperf/runtime.h>: opening, starting, lanes, publishing, deciding, closing. */
+/* <admitperf/runtime.h>: opening, starting, lanes, deciding, counting, closing. Reload and
+ * publishing are files of their own. */
 #include "core/error.h"
-#include "core/promtext.h"
 #include "runtime/host/state.h"
 #include "runtime/host/words.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { LANES = 16, RING_KB = 1024, CONTROL_BYTES = 8 << 20, TICKETS = 4096 };
 
@@ -40,7 +43,7 @@ static const struct adp_clock machine = { NULL, machine_wall, machine_mono,
 
 /* --- open --- */
 
-static void note_unused(const struct adp_config *c, adp_errors *errors)
+void adp_host_note_unused(const struct adp_config *c, adp_errors *errors)
 {
     struct adp_place nowhere = { 0 };
     if (c->has_scrape)
@@ -52,8 +55,11 @@ static void note_unused(const struct adp_config *c, adp_errors *errors)
 }
 
 /* But for the log's path, which is no template: assemble.c takes it from the scene. */
-static void set_scene(struct adp_config *c, const struct adp_host_scene *scene)
+void adp_host_set_scene(const struct adp_runtime *rt, struct adp_config *c)
 {
+    const struct adp_host_scene *scene = rt->options.scene;
+    if (!scene)
+        return;
     if (!c->split_salt)
         c->split_salt = c->experiment ? c->experiment : "";
     c->experiment = scene->experiment;
@@ -64,29 +70,51 @@ static void set_scene(struct adp_config *c, const struct adp_host_scene *scene)
     c->rotate_bytes = 0;
 }
 
-static int open_config(adp_runtime **ret, struct adp_config *config,
+/* The current directory and, of a file, its path from there. */
+static int note_paths(adp_runtime *rt, const char *path)
+{
+    char here[PATH_MAX];
+    if (!getcwd(here, sizeof here))
+        here[0] = '\0'; /* paths then start at the root, or are absolute */
+    size_t n = strlen(here) + (path ? strlen(path) : 0) + 2;
+    rt->folder = strdup(here);
+    rt->path = path ? malloc(n) : NULL;
+    if (!rt->folder || (path && !rt->path))
+        return ADP_ENOMEM;
+    if (path)
+        snprintf(rt->path, n, "%s%s%s", *path == '/' ? "" : here, *path == '/' ? "" : "/",
+                 path);
+    return 0;
+}
+
+static int open_config(adp_runtime **ret, struct adp_config *config, const char *path,
                        const struct adp_host_options *options, adp_errors *errors)
 {
     struct adp_place nowhere = { 0 };
     adp_runtime *rt = calloc(1, sizeof *rt);
-    if (!rt) {
+    if (!rt || note_paths(rt, path) < 0) {
         adp_errors_add(errors, ADP_ENOMEM, config->file, nowhere, "out of memory");
         adp_config_destroy(config);
+        if (rt) {
+            free(rt->folder);
+            free(rt->path);
+        }
+        free(rt);
         return ADP_ENOMEM;
     }
-    rt->config = config;
     if (options)
         rt->options = *options;
-    if (options && options->scene)
-        set_scene(config, options->scene);
+    adp_host_set_scene(rt, config);
     rt->clock = options && options->clock ? *options->clock : machine;
+    pthread_mutex_init(&rt->control_mutex, NULL);
     pthread_mutex_init(&rt->lanes_mutex, NULL);
-    int code = adp_host_assemble(rt, errors);
+    rt->oldest = 1;
+    int code = adp_host_assemble_take(&rt->edition, rt, config, rt->oldest, NULL, errors);
     if (code < 0) {
         adp_runtime_close(rt, NULL);
         return code;
     }
-    note_unused(config, errors);
+    adp_host_note_unused(config, errors);
     *ret = rt;
     return 0;
 }
@@ -98,7 +126,7 @@ int adp_host_open(adp_runtime **ret, const char *path,
     adp_errors unread = { 0 }, *to = errors ? errors : &unread;
     int code = adp_config_draft_file(&config, path, to);
     if (code >= 0)
-        code = open_config(ret, config, options, to);
+        code = open_config(ret, config, path, options, to);
     adp_errors_free(&unread);
     return code;
 }
@@ -111,7 +139,7 @@ int adp_host_open_text(adp_runtime **ret, const char *text, const char *name,
     adp_errors unread = { 0 }, *to = errors ? errors : &unread;
     int code = adp_config_draft_text(&config, text, strlen(text), name, folder, to);
     if (code >= 0)
-        code = open_config(ret, config, options, to);
+        code = open_config(ret, config, NULL, options, to);
     adp_errors_free(&unread);
     return code;
 }
@@ -129,17 +157,37 @@ int adp_runtime_open_text(adp_runtime **ret, const char *text, const char *name,
 
 const struct adp_config *adp_host_config(const adp_runtime *rt)
 {
-    return rt->config;
+    return rt->edition->config;
 }
 
 const struct adp_loaded *adp_host_policy(const adp_runtime *rt, uint32_t i)
 {
-    return i < rt->config->n_policies ? rt->loaded[i] : NULL;
+    return i < rt->edition->config->n_policies ? rt->edition->loaded[i] : NULL;
 }
 
 const char *adp_host_log_path(const adp_runtime *rt)
 {
-    return rt->log_path;
+    return rt->edition->log_path;
+}
+
+/* --- control --- */
+
+int adp_host_enter(adp_runtime *rt, adp_error *err)
+{
+    if (adp_host_is_inherited(rt))
+        return adp_error_set(err, ADP_ESTATE,
+                             "the runtime was started by another process, before a fork; "
+                             "open one here, or start after the fork");
+    pthread_mutex_lock(&rt->control_mutex);
+    if (rt->started)
+        return 0;
+    pthread_mutex_unlock(&rt->control_mutex);
+    return adp_error_set(err, ADP_ESTATE, "the runtime is not started");
+}
+
+void adp_host_leave(adp_runtime *rt)
+{
+    pthread_mutex_unlock(&rt->control_mutex);
 }
 
 /* --- start --- */
@@ -166,18 +214,34 @@ static int make_region(adp_runtime *rt, adp_error *err)
     return adp_region_create(&rt->region, at, rt->memory_bytes, &shape, instance, err);
 }
 
-static int record_words(adp_runtime *rt, adp_error *err)
+/* Where the kernel does not know such pages, a child is not told apart. */
+static int make_here(adp_runtime *rt, adp_error *err)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    void *at =
+        mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED)
+        return adp_error_set(err, ADP_ENOMEM, "out of memory");
+    madvise(at, page, MADV_WIPEONFORK);
+    rt->here = at;
+    atomic_store_explicit(rt->here, 1, memory_order_relaxed);
+    return 0;
+}
+
+int adp_host_record_words(adp_runtime *rt, const struct adp_edition *e, adp_error *err)
 {
     struct adp_line packed;
     adp_line_init(&packed);
-    int code = adp_host_words(&packed, rt->config, rt->loaded, rt->params, rt->hash);
-    if (code == 0)
-        adp_publisher_generation(rt->publisher, rt->generation->number,
-                                 rt->config->n_policies, rt->generation->n_signals,
-                                 packed.text, (uint32_t)packed.len,
-                                 rt->clock.wall_ns(rt->clock.ctx));
-    else
+    int code = adp_host_words(&packed, e);
+    if (code < 0)
         adp_error_set(err, code, "out of memory");
+    else if ((code = adp_publisher_generation(
+                  rt->publisher, e->generation->number, e->config->n_policies,
+                  e->generation->n_signals, packed.text, (uint32_t)packed.len,
+                  rt->clock.wall_ns(rt->clock.ctx))) < 0)
+        adp_error_set(err, code,
+                      "the log is not being written, and has no room for the words of a "
+                      "configuration");
     adp_line_finish(&packed);
     return code;
 }
@@ -185,13 +249,13 @@ static int record_words(adp_runtime *rt, adp_error *err)
 static int open_log(adp_runtime *rt, adp_error *err)
 {
     struct adp_drain *drain;
-    int code = adp_drain_create(&drain, rt->region, rt->config->log_inline, err);
+    int code = adp_drain_create(&drain, rt->region, rt->edition->config->log_inline, err);
     if (code < 0)
         return code;
     struct adp_log_options options = {
-        .path = rt->log_path,
-        .rotate_bytes = rt->config->rotate_bytes,
-        .keep = rt->config->keep,
+        .path = rt->edition->log_path,
+        .rotate_bytes = rt->edition->config->rotate_bytes,
+        .keep = rt->edition->config->keep,
         .clock = &rt->clock,
     };
     code = adp_log_open_take(&rt->log, &options, drain, err);
@@ -200,19 +264,42 @@ static int open_log(adp_runtime *rt, adp_error *err)
     return code;
 }
 
-int adp_runtime_start(adp_runtime *rt, adp_error *err)
+/* The first edition, and what it is recorded to. */
+static int start(adp_runtime *rt, adp_error *err)
 {
+    struct adp_edition *e = rt->edition;
+    bool recording = e->log_path != NULL;
     if (rt->started)
         return adp_error_set(err, ADP_ESTATE, "the runtime is started already");
-    bool recording = rt->log_path != NULL;
+    if (rt->region)
+        return adp_error_set(err, ADP_ESTATE, "the runtime could not be started before");
+    adp_host_seal(rt, e, NULL);
     int code = make_region(rt, err);
+    if (code == 0)
+        code = make_here(rt, err);
     if (code == 0)
         code = adp_publisher_create(&rt->publisher, rt->region, recording, err);
     if (code == 0)
-        code = record_words(rt, err);
+        code = adp_host_record_words(rt, e, err);
     if (code == 0 && recording)
         code = open_log(rt, err);
-    rt->started = code == 0;
+    if (code < 0)
+        return code;
+    adp_publisher_supply(rt->publisher, e->supply, e->n_supply);
+    rt->edition_of[rt->oldest % ADP_GENERATIONS] = e;
+    adp_generation_add(&rt->generations, e->generation);
+    adp_generation_switch(&rt->generations, rt->oldest);
+    rt->started = true;
+    return 0;
+}
+
+int adp_runtime_start(adp_runtime *rt, adp_error *err)
+{
+    if (adp_host_is_inherited(rt))
+        return adp_host_enter(rt, err);
+    pthread_mutex_lock(&rt->control_mutex);
+    int code = start(rt, err);
+    pthread_mutex_unlock(&rt->control_mutex);
     return code;
 }
 
@@ -220,25 +307,26 @@ int adp_runtime_start(adp_runtime *rt, adp_error *err)
 
 int adp_lane_open(adp_lane **ret, adp_runtime *rt, adp_error *err)
 {
-    if (!rt->started)
-        return adp_error_set(err, ADP_ESTATE, "the runtime is not started");
+    int code = adp_host_enter(rt, err);
+    if (code < 0)
+        return code;
     uint32_t lanes = adp_region_shape(rt->region)->lanes;
     pthread_mutex_lock(&rt->lanes_mutex);
     uint32_t i = 0;
     while (i < lanes && rt->lane_open[i])
         i++;
-    int code = 0;
     if (i == lanes)
         code = adp_error_set(err, ADP_EFULL, "all %u lanes are open", lanes);
     else if (!rt->lane[i])
         code = adp_lane_create(&rt->lane[i], rt->region, i + 1, &rt->clock,
-                               rt->log_path != NULL, err);
+                               rt->edition->log_path != NULL, err);
     if (code == 0) {
         rt->lane[i]->host = rt;
         rt->lane_open[i] = true;
         *ret = rt->lane[i];
     }
     pthread_mutex_unlock(&rt->lanes_mutex);
+    adp_host_leave(rt);
     return code;
 }
 
@@ -247,65 +335,29 @@ void adp_lane_close(adp_lane *lane)
     if (!lane)
         return;
     adp_runtime *rt = lane->host;
+    if (adp_host_is_inherited(rt))
+        return;
     pthread_mutex_lock(&rt->lanes_mutex);
     rt->lane_open[lane->number - 1] = false;
     pthread_mutex_unlock(&rt->lanes_mutex);
 }
 
-/* --- publishing --- */
-
-static int publish(adp_runtime *rt, adp_error *err)
-{
-    return adp_publisher_publish(rt->publisher, rt->config->signals,
-                                 rt->generation->number, rt->clock.mono_ns(rt->clock.ctx),
-                                 rt->clock.wall_ns(rt->clock.ctx), err);
-}
-
-int adp_runtime_publish_text(adp_runtime *rt, const char *page, size_t len,
-                             adp_error *err)
-{
-    if (!rt->started)
-        return adp_error_set(err, ADP_ESTATE, "the runtime is not started");
-    int code = adp_promtext_read(adp_publisher_next(rt->publisher), page, len, NULL, err);
-    return code < 0 ? code : publish(rt, err);
-}
-
-static int add_metric(struct adp_metrics *to, const adp_metric *m, adp_error *err)
-{
-    struct adp_label labels[ADP_METRICS_MAX_LABELS];
-    uint32_t n = 0;
-    if (!m->name)
-        return adp_error_set(err, ADP_EINVAL, "a metric without a name");
-    for (const char *const *l = m->labels; l && l[0] && l[1]; l += 2) {
-        if (n == ADP_METRICS_MAX_LABELS)
-            return adp_error_set(err, ADP_EFULL, "metric %s: more than %u labels",
-                                 m->name, ADP_METRICS_MAX_LABELS);
-        labels[n].name = (struct adp_str) { l[0], strlen(l[0]) };
-        labels[n++].value = (struct adp_str) { l[1], strlen(l[1]) };
-    }
-    return adp_metrics_add(to, (struct adp_str) { m->name, strlen(m->name) }, labels, n,
-                           m->value, false, 0, err);
-}
-
-int adp_runtime_publish(adp_runtime *rt, const adp_metric *metrics, uint32_t n,
-                        adp_error *err)
-{
-    if (!rt->started)
-        return adp_error_set(err, ADP_ESTATE, "the runtime is not started");
-    struct adp_metrics *to = adp_publisher_next(rt->publisher);
-    for (uint32_t i = 0; i < n; i++) {
-        int code = add_metric(to, &metrics[i], err);
-        if (code < 0)
-            return code;
-    }
-    return publish(rt, err);
-}
-
 /* --- deciding --- */
+
+/* In a child that inherited the runtime: the host goes on, and nothing is recorded. */
+static int decide_nothing(adp_decision *ret)
+{
+    *ret = (adp_decision) {
+        .size = sizeof *ret, .admitted = 1, .action = ADP_ADMIT, .status = 200
+    };
+    return ADP_ESTATE;
+}
 
 int adp_lane_decide(adp_lane *lane, const adp_facts *facts, adp_decision *ret)
 {
     adp_runtime *rt = lane->host;
+    if (adp_host_is_inherited(rt))
+        return decide_nothing(ret);
     return adp_decide(lane, &rt->generations, facts, NULL, ret, NULL);
 }
 
@@ -313,9 +365,11 @@ int adp_lane_decide_with(adp_lane *lane, const adp_metric *metrics, uint32_t n,
                          const adp_facts *facts, adp_decision *ret)
 {
     adp_runtime *rt = lane->host;
+    if (adp_host_is_inherited(rt))
+        return decide_nothing(ret);
     adp_metrics_clear(lane->now);
-    for (uint32_t i = 0; i < n; i++)
-        add_metric(lane->now, &metrics[i], NULL); /* one that does not fit is absent */
+    for (uint32_t i = 0; i < n; i++) /* one that does not fit is absent */
+        adp_host_add_metric(lane->now, &metrics[i], NULL);
     return adp_decide(lane, &rt->generations, facts, lane->now, ret, NULL);
 }
 
@@ -339,6 +393,8 @@ int adp_lane_outcome(adp_lane *lane, uint64_t id, const char *request_id,
 {
     adp_runtime *rt = lane->host;
     struct adp_name name, kept;
+    if (adp_host_is_inherited(rt))
+        return ADP_ESTATE;
     adp_name_set(&name, request_id);
     struct adp_outcome outcome = outcome_of(result, rt->clock.mono_ns(rt->clock.ctx));
     int code = adp_ticket_settle(lane, &rt->generations, id, &name, &outcome, &id, &kept);
@@ -351,70 +407,108 @@ int adp_lane_outcome(adp_lane *lane, uint64_t id, const char *request_id,
 
 /* --- counts, flush, close --- */
 
-void adp_runtime_stats(const adp_runtime *rt, adp_stats *ret)
+static void count_lanes(adp_runtime *rt, adp_stats *s)
 {
-    adp_runtime *r = (adp_runtime *)rt; /* for its mutexes */
-    adp_stats s = { .size = sizeof s, .lost_tickets = rt->settled_lost };
-    if (rt->started) {
-        pthread_mutex_lock(&r->lanes_mutex);
-        uint32_t lanes = adp_region_shape(rt->region)->lanes;
-        for (uint32_t i = 0; i < lanes; i++) {
-            struct adp_lane *l = rt->lane[i];
-            if (!l)
-                continue;
-            s.lanes += rt->lane_open[i];
-            s.decisions += atomic_load_explicit(&l->decisions, memory_order_relaxed);
-            s.outcomes += atomic_load_explicit(&l->outcomes, memory_order_relaxed);
-            s.faults += atomic_load_explicit(&l->faults, memory_order_relaxed);
-            s.lost_tickets +=
-                atomic_load_explicit(&l->lost_tickets, memory_order_relaxed);
-        }
-        for (uint32_t i = 0; i <= lanes; i++)
-            s.dropped += atomic_load_explicit(&adp_region_ring(rt->region, i)->dropped,
-                                              memory_order_relaxed);
-        pthread_mutex_unlock(&r->lanes_mutex);
+    uint32_t lanes = adp_region_shape(rt->region)->lanes;
+    pthread_mutex_lock(&rt->lanes_mutex);
+    s->lost_tickets = rt->settled_lost;
+    s->generation = rt->edition->generation->number;
+    s->config = rt->edition->hash;
+    s->generations = s->generation - rt->oldest + 1;
+    for (uint32_t i = 0; i < lanes; i++) {
+        struct adp_lane *l = rt->lane[i];
+        if (!l)
+            continue;
+        s->lanes += rt->lane_open[i];
+        s->decisions += atomic_load_explicit(&l->decisions, memory_order_relaxed);
+        s->outcomes += atomic_load_explicit(&l->outcomes, memory_order_relaxed);
+        s->faults += atomic_load_explicit(&l->faults, memory_order_relaxed);
+        s->lost_tickets += atomic_load_explicit(&l->lost_tickets, memory_order_relaxed);
     }
-    if (rt->log) {
+    for (uint32_t i = 0; i <= lanes; i++)
+        s->dropped += atomic_load_explicit(&adp_region_ring(rt->region, i)->dropped,
+                                           memory_order_relaxed);
+    pthread_mutex_unlock(&rt->lanes_mutex);
+}
+
+int adp_runtime_stats(const adp_runtime *rt, adp_stats *ret)
+{
+    adp_stats s = { 0 };
+    size_t n = ret->size < sizeof s ? ret->size : sizeof s;
+    if (ret->size < offsetof(adp_stats, generation))
+        return ADP_EINVAL;
+    int code = adp_host_is_inherited(rt) || !rt->started ? ADP_ESTATE : 0;
+    if (code == 0)
+        count_lanes((adp_runtime *)rt, &s); /* for its mutex */
+    if (code == 0 && rt->log) {
         struct adp_log_count c = adp_log_counts(rt->log);
         s.lines = c.lines;
         s.bytes = c.bytes;
         s.write_errors = c.write_errors;
     }
-    *ret = s;
+    s.size = (uint32_t)n;
+    memcpy(ret, &s, n);
+    return code;
 }
 
 int adp_runtime_reopen(adp_runtime *rt, adp_error *err)
 {
-    if (!rt->started)
-        return adp_error_set(err, ADP_ESTATE, "the runtime is not started");
+    int code = adp_host_enter(rt, err);
+    if (code < 0)
+        return code;
     if (rt->log)
         adp_log_reopen(rt->log);
+    adp_host_leave(rt);
     return 0;
 }
 
 int adp_runtime_flush(adp_runtime *rt, adp_error *err)
 {
-    return rt->log ? adp_log_flush(rt->log, err) : 0;
+    int code = adp_host_enter(rt, err);
+    if (code < 0)
+        return code;
+    if (rt->log)
+        code = adp_log_flush(rt->log, err);
+    adp_host_reclaim(rt);
+    adp_host_leave(rt);
+    return code;
+}
+
+static void free_all(adp_runtime *rt)
+{
+    for (uint32_t i = 0; i < ADP_MAX_LANES; i++)
+        adp_lane_destroy(rt->lane[i]);
+    adp_publisher_destroy(rt->publisher);
+    for (uint32_t n = rt->oldest; rt->started && n < rt->edition->generation->number; n++)
+        adp_edition_destroy(rt->edition_of[n % ADP_GENERATIONS]);
+    adp_edition_destroy(rt->edition);
+    adp_region_destroy(rt->region);
+    if (rt->memory)
+        munmap(rt->memory, rt->memory_bytes);
+    if (rt->here)
+        munmap(rt->here, (size_t)sysconf(_SC_PAGESIZE));
+    adp_metrics_destroy(rt->interned);
+    for (uint32_t i = 0; i < ADP_PUBLISHER_METRICS; i++)
+        free(rt->filled[i].id);
+    free(rt->folder);
+    free(rt->path);
+    pthread_mutex_destroy(&rt->lanes_mutex);
+    pthread_mutex_destroy(&rt->control_mutex);
+    free(rt);
 }
 
 int adp_runtime_close(adp_runtime *rt, adp_error *err)
 {
     if (!rt)
         return 0;
+    if (adp_host_is_inherited(rt))
+        return adp_host_enter(rt, err);
     for (uint32_t i = 0; rt->region && i < adp_region_shape(rt->region)->lanes; i++)
         if (rt->lane[i])
             rt->settled_lost += adp_ticket_lose_all(rt->region, i + 1, &rt->generations,
                                                     rt->clock.mono_ns(rt->clock.ctx));
     int code = adp_log_close(rt->log, err);
-    for (uint32_t i = 0; i < ADP_MAX_LANES; i++)
-        adp_lane_destroy(rt->lane[i]);
-    adp_publisher_destroy(rt->publisher);
-    adp_region_destroy(rt->region);
-    if (rt->memory)
-        munmap(rt->memory, rt->memory_bytes);
-    adp_host_disassemble(rt);
-    pthread_mutex_destroy(&rt->lanes_mutex);
-    free(rt);
+    free_all(rt);
     return code;
 }
 

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* What a runtime is made of; private to this room.
  *
- *   open:  config, loaded, params, instances → one generation      (no memory shared, no
- * thread) start: region, publisher, drain, log lanes: made on demand, kept for the life
- * of the runtime, reused after close */
+ *   open:   one edition: config, loaded policies, params, instances, their generation
+ *   start:  region, publisher, log; from then on it belongs to this process
+ *   lanes:  made on demand, kept for the life of the runtime, reused after close
+ *   reload: one more edition; the ones before stay while something of theirs is waited for
+ *
+ * The room: assemble.c makes an edition, reload.c has one take over from another and ends
+ * those that are over, publish.c brings metrics, words.c says what lines share, runtime.c
+ * is the rest of <admitperf/runtime.h>. */
 #ifndef ADP_RUNTIME_HOST_STATE_H
 #define ADP_RUNTIME_HOST_STATE_H
 
@@ -15,35 +20,111 @@
 
 #include <pthread.h>
 
-struct adp_runtime {
-    struct adp_host_options options;
-    struct adp_clock clock;
+/* What one configuration made. */
+struct adp_edition {
     struct adp_config *config;
     struct adp_loaded *loaded[ADP_MAX_POLICIES];
     struct adp_params params[ADP_MAX_POLICIES];
     struct adp_generation *generation;
-    struct adp_generations generations;
+    /* Members whose instance comes by way of another's state; NULL: it has its own. */
+    struct adp_member *forerunner[ADP_MAX_POLICIES];
     uint64_t hash;  /* the `config` key of every line */
     char *log_path; /* absolute; NULL: none */
+    struct adp_supply supply[ADP_MAX_KNOWN];
+    uint32_t n_supply;
+    /* Once another is in force, and no lane is inside this one any more: */
+    bool left;
+    uint64_t tail[ADP_MAX_LANES + 1]; /* what the rings held by then: its last records */
+};
+
+/* A signal that the host supplies itself. */
+struct adp_host_source {
+    char signal[ADP_SIGNAL_NAME + 1];
+    adp_source_fn read;
+    void *user;
+};
+
+/* The interned ids that one of the publisher's metrics was filled with last, one after the
+ * other; n 0: with something else. */
+struct adp_filled {
+    const struct adp_metrics *metrics;
+    uint32_t *id; /* owned */
+    uint32_t n, cap;
+};
+enum { ADP_PUBLISHER_METRICS = 3 };
+
+struct adp_runtime {
+    struct adp_host_options options;
+    struct adp_clock clock;
+    char
+        *folder; /* the current directory at open; relative paths of the log start here */
+    char *path;  /* the configuration's file, absolute; NULL: it was opened from text */
+    struct adp_edition *edition;                     /* in force */
+    struct adp_edition *edition_of[ADP_GENERATIONS]; /* by number; oldest … in force */
+    uint32_t oldest;
+    struct adp_generations generations;
+
+    struct adp_host_source source[ADP_MAX_KNOWN];
+    uint32_t n_source;
+    struct adp_metrics *interned; /* id - 1 is the place; NULL before the first */
+    struct adp_filled filled[ADP_PUBLISHER_METRICS];
 
     bool started;
+    /* A page of its own that reads as 0 in a child: 1 in the process that started. */
+    _Atomic uint32_t *here;
     void *memory;
     size_t memory_bytes;
     struct adp_region *region;
     struct adp_publisher *publisher;
     struct adp_log *log;
-    uint64_t settled_lost; /* tickets given up at close */
+    uint64_t settled_lost; /* tickets given up at close and at reload */
 
-    /* Guards `lane` and `lane_open`: opening, closing and counting. Taken alone. */
+    /* Lets in one [control] call at a time; guards all of the above once started. */
+    pthread_mutex_t control_mutex;
+    /* Guards `lane` and `lane_open`: opening, closing and counting; `edition`, `oldest`
+     * and `settled_lost` too, for counting. Taken after control_mutex. */
     pthread_mutex_t lanes_mutex;
     struct adp_lane *lane[ADP_MAX_LANES];
     bool lane_open[ADP_MAX_LANES];
 };
 
-/* Loads the policies of rt->config, resolves their parameters, creates their instances.
- * Everything wrong goes into `errors`. */
-int adp_host_assemble(struct adp_runtime *rt, struct adp_errors *errors);
-/* Ends the instances and frees what adp_host_assemble made. */
-void adp_host_disassemble(struct adp_runtime *rt);
+/* Whether another process started it. No system call. [any] */
+static inline bool adp_host_is_inherited(const struct adp_runtime *rt)
+{
+    return rt->here && !atomic_load_explicit(rt->here, memory_order_relaxed);
+}
+
+/* Begins a [control] call on a started runtime, which adp_host_leave ends. ADP_ESTATE. */
+int adp_host_enter(struct adp_runtime *rt, struct adp_error *err);
+void adp_host_leave(struct adp_runtime *rt);
+
+/* Takes a configuration, loads its policies, resolves their parameters, creates their
+ * instances; those whose state comes from a member of `before` (NULL: none) have none yet,
+ * but a forerunner. Everything wrong goes into `errors`, which is empty or has what was
+ * found before. On failure the configuration is gone too. */
+int adp_host_assemble_take(struct adp_edition **ret, struct adp_runtime *rt,
+                           struct adp_config *config, uint32_t number,
+                           const struct adp_edition *before, struct adp_errors *errors);
+/* Makes the instance of member i. `saved`: what its forerunner's save wrote; or NULL. */
+int adp_host_create(struct adp_edition *e, uint32_t i, const void *saved,
+                    uint64_t saved_len, struct adp_errors *errors);
+/* Ends the instances and frees what adp_host_assemble made. NULL is fine. */
+void adp_edition_destroy(struct adp_edition *e);
+
+/* Resolves the host's own sources and hashes it all: the last step before an edition is in
+ * force. */
+void adp_host_seal(const struct adp_runtime *rt, struct adp_edition *e,
+                   struct adp_errors *errors);
+/* Records the words that the lines of an edition share. ADP_ENOMEM, ADP_EFULL. */
+int adp_host_record_words(struct adp_runtime *rt, const struct adp_edition *e,
+                          struct adp_error *err);
+/* Adds one of the host's metrics. ADP_EINVAL: no name; as adp_metrics_add. */
+int adp_host_add_metric(struct adp_metrics *to, const adp_metric *m, adp_error *err);
+/* Ends the editions that nothing waits for any more. Between [control] calls. */
+void adp_host_reclaim(struct adp_runtime *rt);
+/* Notes of a configuration that are no errors. */
+void adp_host_note_unused(const struct adp_config *c, struct adp_errors *errors);
+/* What the scene of the options puts in place of the configuration. */
+void adp_host_set_scene(const struct adp_runtime *rt, struct adp_config *c);
 
 #endif

@@ -123,42 +123,49 @@ static void put_card(struct adp_line *to, const struct adp_loaded *loaded,
 }
 
 static void pack_signals(struct adp_line *packed, struct adp_line *line,
-                         const struct adp_signals *signals)
+                         const struct adp_signals *signals,
+                         const struct adp_supply *supply, uint32_t n_supply)
 {
     for (uint32_t i = 0; i < adp_signals_count(signals); i++) {
         adp_line_string_or_null(line, adp_signals_name(signals, i));
         adp_line_puts(line, ":");
         pack(packed, line);
         uint32_t n = adp_signals_sources(signals, i);
-        adp_words_add_count(packed, n);
+        bool supplied = false;
+        for (uint32_t k = 0; k < n_supply; k++)
+            supplied |= supply[k].signal == i;
+        adp_words_add_count(packed, n + supplied);
         for (uint32_t s = 0; s < n; s++) {
             adp_line_string_or_null(
                 line, adp_expr_text(adp_signals_source(signals, i, s, NULL)));
             pack(packed, line);
         }
+        if (supplied) {
+            adp_line_string_or_null(line, "host function");
+            pack(packed, line);
+        }
     }
 }
 
-int adp_host_words(struct adp_line *packed, const struct adp_config *config,
-                   struct adp_loaded *const *loaded, const struct adp_params *params,
-                   uint64_t hash)
+int adp_host_words(struct adp_line *packed, const struct adp_edition *e)
 {
+    const struct adp_config *config = e->config;
     struct adp_line line;
     adp_line_init(&line);
     put_identity(&line, config);
     pack(packed, &line);
-    put_tail(&line, config, hash);
+    put_tail(&line, config, e->hash);
     pack(packed, &line);
     for (uint32_t i = 0; i < config->n_policies; i++) {
         uint32_t slot_of[ADP_MAX_SIGNALS];
-        adp_loader_bind(loaded[i], config->signals, slot_of, NULL);
-        put_policy(&line, loaded[i]);
+        adp_loader_bind(e->loaded[i], config->signals, slot_of, NULL);
+        put_policy(&line, e->loaded[i]);
         pack(packed, &line);
-        put_params(&line, loaded[i], &params[i]);
-        put_card(&line, loaded[i], config->signals, slot_of);
+        put_params(&line, e->loaded[i], &e->params[i]);
+        put_card(&line, e->loaded[i], config->signals, slot_of);
         pack(packed, &line);
     }
-    pack_signals(packed, &line, config->signals);
+    pack_signals(packed, &line, config->signals, e->supply, e->n_supply);
     adp_line_finish(&line);
     return packed->broken ? ADP_ENOMEM : 0;
 }

@@ -4,17 +4,13 @@
 #define ADP_RUNTIME_HOST_WORDS_H
 
 #include "core/line.h"
-#include "runtime/config/config.h"
-#include "runtime/host/params.h"
-#include "runtime/loader/loader.h"
+#include "runtime/host/state.h"
 
-/* Packs identity, tail, and the words of each policy and signal. `hash`: the `config`
- * key. ADP_ENOMEM. */
 /* ">=", ">", "<=", "<"; "?" for a number that is no op. Static. */
 const char *adp_host_op_word(uint32_t op);
 
-int adp_host_words(struct adp_line *packed, const struct adp_config *config,
-                   struct adp_loaded *const *loaded, const struct adp_params *params,
-                   uint64_t hash);
+/* Packs identity, tail, and the words of each policy and signal of a sealed edition.
+ * ADP_ENOMEM. */
+int adp_host_words(struct adp_line *packed, const struct adp_edition *e);
 
 #endif

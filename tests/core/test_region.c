@@ -130,7 +130,7 @@ START_TEST(nothing_overlaps)
     ck_assert_uint_eq(adp_region_bytes_of(region, 2)[RING - 1], 5);
     ck_assert_uint_eq(adp_region_ring(region, 0)->tail, 0);
     ck_assert_uint_eq(adp_region_ring(region, 2)->tail, 0);
-    ck_assert_uint_eq(*adp_region_current(region), 0);
+    ck_assert_uint_eq(*adp_region_current(region, 0), 0);
 }
 END_TEST
 

@@ -13,20 +13,31 @@
  *     if (!d.admitted)
  *         refuse(d.status, d.retry_after_ms);
  *     adp_lane_outcome(lane, d.id, NULL, &result);    // when it is over
+ *     adp_runtime_reload(rt, NULL, &errors);    // the file was edited
  *     adp_lane_close(lane);
  *     adp_runtime_close(rt, &err);              // writes everything
  *
- * Classes: [control] one at a time per runtime, may block; [hot] per lane, in the request
- * path: allocates nothing, takes no contended lock, makes no system call but reading the
- * clock; [any] any thread.
+ * Classes: [control] any thread, may block; the runtime lets in one at a time. Close is
+ * the last. [hot] the thread that has the lane, in the request path: allocates nothing,
+ * takes no contended lock, makes no system call but reading the clock. [any] any thread.
+ * The exceptions of [hot], all bounded: metrics given with a request allocate until the
+ * lane has seen as many (512 series and 64 KiB of names never do); a thread that finds a
+ * policy of one thread at a time, or a reload that hands state over, at work yields its
+ * core until that is done.
  *
  * Pointers may be NULL only where it is said; `err` and `errors` may always be.
  *
  * A decision never fails because of the log, and a policy's failure never reaches the
  * caller: `on_error` of the configuration answers in its place.
  *
+ * Fork: a runtime belongs to the process that starts it. Open before the fork if you like,
+ * start after it. In a child that inherits a started runtime every call returns
+ * ADP_ESTATE and does nothing (decisions say admit); what it holds is not freed. The child
+ * may open and start its own, with the same log. (Needs Linux 4.14.)
+ *
  * Structs that begin with `size` are filled by the caller with sizeof: fields are only
- * ever appended. This header is a draft until it is versioned 1. */
+ * ever appended. adp_decision alone is filled by the library, and never grows. This header
+ * is a draft until it is versioned 1. */
 #ifndef ADMITPERF_RUNTIME_H
 #define ADMITPERF_RUNTIME_H
 
@@ -59,6 +70,18 @@ typedef struct adp_metric {
     double value;
 } adp_metric;
 
+/* A value of an interned metric. */
+typedef struct adp_sample {
+    uint32_t id; /* from adp_runtime_intern */
+    uint32_t reserved;
+    double value;
+} adp_sample;
+
+/* A signal's value as the host knows it, in the signal's unit: NaN when it does not. What
+ * is out of the signal's range counts as not known. Called by publish and refresh on
+ * their thread; must not call the runtime. */
+typedef double (*adp_source_fn)(void *user);
+
 /* What is known about a request. Strings are borrowed for the call; NULL: not known. */
 typedef struct adp_facts {
     uint32_t size;
@@ -70,7 +93,8 @@ typedef struct adp_facts {
     double ttft_deadline_ms;
 } adp_facts;
 
-/* The answer for the host: a refusal that is not enforced says admit and 200 here. */
+/* The answer for the host: a refusal that is not enforced says admit and 200 here. Filled
+ * by the library; never grows. */
 typedef struct adp_decision {
     uint32_t size;
     uint32_t admitted;       /* 1: forward it. 0: refuse with the status below */
@@ -117,7 +141,12 @@ typedef struct adp_stats {
     uint64_t write_errors; /* failed writes; the bytes are kept and tried again */
     uint64_t lost_tickets; /* no outcome in time */
     uint64_t faults;
+    uint64_t generation;  /* of the configuration in force: 1, and 1 more each reload */
+    uint64_t config;      /* its hash, as in the log's lines */
+    uint64_t generations; /* alive: in force, or waiting for outcomes and for the log */
 } adp_stats;
+
+/* --- Life --- */
 
 /* [control] Reads the configuration, loads the policies. On failure *ret is untouched and
  * every mistake is in `errors`. `text` form: `name` stands for the file in messages;
@@ -125,27 +154,81 @@ typedef struct adp_stats {
 ADP_API int adp_runtime_open(adp_runtime **ret, const char *path, adp_errors *errors);
 ADP_API int adp_runtime_open_text(adp_runtime **ret, const char *text, const char *name,
                                   adp_errors *errors);
-/* [control] Opens the log and starts its thread. After fork. */
+/* [control] Makes `read` the first source of a signal, before those of the configuration,
+ * which are asked when it gives no sane value. The log names it "host function". Before
+ * start. `user` is borrowed until close. It stays over reloads; a configuration that does
+ * not know the signal leaves it unused. Metrics given with a request do not ask it.
+ * ADP_EINVAL: no such signal (the nearest is named), or it has a function already;
+ * ADP_EFULL: it has 32 sources; ADP_ESTATE. */
+ADP_API int adp_runtime_source(adp_runtime *rt, const char *signal, adp_source_fn read,
+                               void *user, adp_error *err);
+/* [control] Opens the log and starts its thread. After fork. ADP_EIO, ADP_ENOMEM,
+ * ADP_ESTATE. */
 ADP_API int adp_runtime_start(adp_runtime *rt, adp_error *err);
+/* [control] Reads the configuration again and puts it in force, under traffic. Negative:
+ * the one before stays, as it is, and `errors` (emptied first) says everything that is
+ * wrong. `path` NULL: the file it was opened from; opened from text: ADP_EINVAL.
+ *
+ * Policies are loaded anew from their files and made anew. One that saves its state hands
+ * it to the policy of the same name (the first to the first), with the outcomes its
+ * requests still wait for; meanwhile, and only then, requests wait too: for as long as
+ * its save and create take, and for 10 ms at most when somebody is still inside it. One
+ * that saves nothing starts afresh, and the instance before takes back its own tickets.
+ * The new policy refuses the state: nothing changes.
+ *
+ * Each line carries the `config` it was decided under. When the log's path changed, what
+ * was decided before goes to the old file. Metrics stay in force and are read anew; lanes,
+ * interned ids and waiting outcomes stay.
+ * ADP_EINVAL: also when `log` turns from none to a file or back, or log.metrics changes;
+ * ADP_EFULL: 16 generations are alive, because the log cannot be written for 2 s (requests
+ * alone never cause it: the oldest's tickets are LOST then); ADP_ESTATE: not started, or
+ * a policy that has to hand over its state does not return for a second; ADP_EIO: the new
+ * log cannot be opened. */
+ADP_API int adp_runtime_reload(adp_runtime *rt, const char *path, adp_errors *errors);
+/* [control] The same from text, as adp_runtime_open_text. */
+ADP_API int adp_runtime_reload_text(adp_runtime *rt, const char *text, const char *name,
+                                    adp_errors *errors);
 /* [control] Settles every ticket, writes all that was recorded, ends the thread, frees.
  * Lanes must be closed or idle. NULL is fine. ADP_EIO: some records could not be written
- * within two seconds; the error says how many. The runtime is gone in either case. */
+ * within two seconds; the error says how many. The runtime is gone in either case, but not
+ * in a child that inherited it (ADP_ESTATE). */
 ADP_API int adp_runtime_close(adp_runtime *rt, adp_error *err);
 
-/* [any] A lane belongs to one thread at a time. ADP_EFULL: all 16 are open. */
+/* [any] A lane belongs to one thread at a time. ADP_EFULL: all 16 are open; ADP_ESTATE.
+ * Closing makes no outcome: requests decided on it may be settled on any lane. */
 ADP_API int adp_lane_open(adp_lane **ret, adp_runtime *rt, adp_error *err);
 ADP_API void adp_lane_close(adp_lane *lane);
 
+/* --- Metrics --- */
+
 /* [control] Makes these the metrics in force. Negative: they are not, the ones before
- * stay, and age. ADP_NOTE (above 0): they are in force, and err says that a configured
- * source matches several series and declares no aggregation, so its signal is absent. */
+ * stay, and age. ADP_NOTE (above 0): they are in force, and err says what is wrong with
+ * them: lines of the page that were skipped (how many, the first, and why), a configured
+ * source that matches several series and declares no aggregation, so its signal is
+ * absent. ADP_ESYNTAX: not a metrics page; ADP_EFULL; ADP_EINVAL; ADP_ESTATE. */
 ADP_API int adp_runtime_publish_text(adp_runtime *rt, const char *page, size_t len,
                                      adp_error *err);
 ADP_API int adp_runtime_publish(adp_runtime *rt, const adp_metric *metrics, uint32_t n,
                                 adp_error *err);
+/* [control] A number for a metric, above 0, the same each time; `labels` as in adp_metric.
+ * For the life of the runtime, over reloads too. Before start or after. ADP_EFULL: 65,536
+ * of them; ADP_EINVAL; ADP_ENOMEM; ADP_ESTATE. */
+ADP_API int adp_runtime_intern(adp_runtime *rt, const char *name,
+                               const char *const *labels, uint32_t *ret_id,
+                               adp_error *err);
+/* [control] As adp_runtime_publish, of interned metrics: the ones that are left out are
+ * not on this page. While ids and their order stay the same, only numbers are copied.
+ * ADP_EINVAL: an id that was not given out. */
+ADP_API int adp_runtime_publish_ids(adp_runtime *rt, const adp_sample *samples,
+                                    uint32_t n, adp_error *err);
+/* [control] Asks the host's own sources anew. The metrics published last stay in force,
+ * and age. */
+ADP_API int adp_runtime_refresh(adp_runtime *rt, adp_error *err);
+
+/* --- Requests --- */
 
 /* [hot] Decides on the metrics in force. `facts` may be NULL. Always fills `ret`; returns
- * 0, or ADP_ESTATE before start. */
+ * 0, or ADP_ESTATE in a child that inherited the runtime. */
 ADP_API int adp_lane_decide(adp_lane *lane, const adp_facts *facts, adp_decision *ret);
 /* [hot] Decides on these metrics, recorded with the request. */
 ADP_API int adp_lane_decide_with(adp_lane *lane, const adp_metric *metrics, uint32_t n,
@@ -156,8 +239,11 @@ ADP_API int adp_lane_decide_with(adp_lane *lane, const adp_metric *metrics, uint
 ADP_API int adp_lane_outcome(adp_lane *lane, uint64_t id, const char *request_id,
                              const adp_result *result);
 
-/* [any] */
-ADP_API void adp_runtime_stats(const adp_runtime *rt, adp_stats *ret);
+/* --- The log, and the rest --- */
+
+/* [any] Fills as much of *ret as ret->size says. ADP_EINVAL: it is less than the first
+ * version had, and nothing is filled; ADP_ESTATE. */
+ADP_API int adp_runtime_stats(const adp_runtime *rt, adp_stats *ret);
 /* [control] Closes the log's file and opens its path anew, for whoever moves files away.
  * A file that was removed or replaced is noticed without it. */
 ADP_API int adp_runtime_reopen(adp_runtime *rt, adp_error *err);
@@ -165,9 +251,9 @@ ADP_API int adp_runtime_reopen(adp_runtime *rt, adp_error *err);
  */
 ADP_API int adp_runtime_flush(adp_runtime *rt, adp_error *err);
 ADP_API void adp_errors_free(adp_errors *errors);
-/* "file:line:col: text", safe to print; returns the length. */
+/* [any] "file:line:col: text", safe to print; returns the length. */
 ADP_API size_t adp_error_print(const adp_error *err, char *to, size_t cap);
-/* The version of the library, "0.1.0". */
+/* [any] The version of the library, "0.1.0". */
 ADP_API const char *adp_version(void);
 
 #ifdef __cplusplus

@@ -491,7 +491,7 @@ START_TEST(lanes_are_counted_reused_and_bounded)
     ck_assert_int_eq(adp_lane_open(&lane[16], rt, NULL), 0);
     adp_decision d = decide(lane[16], "x");
     ck_assert_uint_eq(d.admitted, 1);
-    adp_stats s;
+    adp_stats s = { .size = sizeof s };
     adp_runtime_stats(rt, &s);
     ck_assert_uint_eq(s.lanes, 16);
     ck_assert_uint_eq(s.decisions, 1);
