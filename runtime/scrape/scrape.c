@@ -36,6 +36,7 @@ struct adp_scraper {
     struct adp_address *at;
     struct target *target;
     uint32_t n;
+    bool started; /* a first step was made, and the schedules with it */
     struct adp_clock clock;
     struct adp_fetch *fetch; /* NULL: the wire is not ours */
     const struct adp_wire *wire;
@@ -95,7 +96,7 @@ static int check(const struct adp_scrape_target *t, struct adp_address *at,
 static int fill(struct adp_scraper *s, const struct adp_scrape_target *targets,
                 struct adp_error *err)
 {
-    uint64_t now = now_ns(s), shortest = UINT64_MAX;
+    uint64_t shortest = UINT64_MAX;
     for (uint32_t i = 0; i < s->n; i++) {
         int code = check(&targets[i], &s->at[i], err);
         if (code < 0)
@@ -103,7 +104,6 @@ static int fill(struct adp_scraper *s, const struct adp_scrape_target *targets,
         s->given[i] = targets[i];
         if (!s->given[i].name)
             s->given[i].name = s->at[i].shown;
-        adp_schedule_init(&s->target[i].schedule, now, targets[i].interval_ns);
         if (targets[i].interval_ns < shortest)
             shortest = targets[i].interval_ns;
         if (s->n > 1 && adp_metrics_create(&s->target[i].metrics) < 0)
@@ -255,6 +255,13 @@ static void ask_due(struct adp_scraper *s)
     }
 }
 
+static void start(struct adp_scraper *s, uint64_t now)
+{
+    for (uint32_t i = 0; i < s->n; i++)
+        adp_schedule_init(&s->target[i].schedule, now, s->given[i].interval_ns);
+    s->started = true;
+}
+
 /* When something is to be done again, if nothing comes. */
 static uint64_t next_ns(const struct adp_scraper *s)
 {
@@ -338,6 +345,8 @@ bool adp_scraper_step(struct adp_scraper *scraper, uint64_t wait_ns,
 {
     struct adp_scraper *s = scraper;
     uint64_t now = now_ns(s), until = now + wait_ns < now ? UINT64_MAX : now + wait_ns;
+    if (!s->started)
+        start(s, now);
     ask_due(s);
     collect(s);
     if (!is_over(s)) {
@@ -346,9 +355,6 @@ bool adp_scraper_step(struct adp_scraper *scraper, uint64_t wait_ns,
         next = next < until ? next : until;
         s->wire->wait(s->wire->ctx, next > now ? next - now : 0);
         collect(s);
-        /* What is due now is part of what comes: asked for before the round is judged. */
-        if (!is_over(s))
-            ask_due(s);
     }
     if (!is_over(s))
         return false;

@@ -64,7 +64,8 @@ struct adp_scrape_round {
 struct adp_scraper;
 
 /* ADP_EINVAL: no target, more than 64, an address that is none, a cert without its key;
- * ADP_ENOMEM; ADP_EIO. The first slots are due at once. [control] */
+ * ADP_ENOMEM; ADP_EIO. Nothing is asked before the first step, which is when the first
+ * slots are due. [control] */
 int adp_scraper_create(struct adp_scraper **ret, const struct adp_scrape_target *targets,
                        uint32_t n, const struct adp_scrape_options *options,
                        struct adp_error *err);
