@@ -267,6 +267,39 @@ bool adp_number_parse(const char *text, size_t len, double *ret)
     return true;
 }
 
+static bool ends_number(char c)
+{
+    return c == '\n' || c == ' ' || c == '\t' || c == '\r';
+}
+
+/* What most numbers of a page are, an integer or a short decimal, in one pass; the rest,
+ * words and exponents and what is no number, is left to adp_number_parse. */
+const char *adp_number_scan(const char *p, const char *end, double *ret)
+{
+    const char *from = p;
+    bool minus = p < end && *p == '-';
+    p += minus;
+    const char *digits = p;
+    uint64_t n = 0;
+    for (; p < end && is_digit(*p); p++)
+        n = n * 10 + (uint64_t)(*p - '0');
+    const char *point = p;
+    if (p < end && *p == '.')
+        for (p++; p < end && is_digit(*p); p++)
+            n = n * 10 + (uint64_t)(*p - '0');
+    int64_t places = p - point - (p > point);
+    bool plain = p - digits <= EXACT_DIGITS && point > digits && places <= exact_power &&
+                 n < exact_integer && (p == end || ends_number(*p));
+    if (plain) {
+        double value = places > 0 ? (double)n / power_of_ten[places] : (double)n;
+        *ret = minus ? -value : value;
+        return p;
+    }
+    while (p < end && !ends_number(*p))
+        p++;
+    return adp_number_parse(from, (size_t)(p - from), ret) ? p : NULL;
+}
+
 static const char digit_pairs[] = "00010203040506070809"
                                   "10111213141516171819"
                                   "20212223242526272829"
