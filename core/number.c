@@ -279,19 +279,25 @@ const char *adp_number_scan(const char *p, const char *end, double *ret)
     const char *from = p;
     bool minus = p < end && *p == '-';
     p += minus;
+    const char *most = end - p > EXACT_DIGITS ? p + EXACT_DIGITS : end;
     const char *digits = p;
-    uint64_t n = 0;
-    for (; p < end && is_digit(*p); p++)
+    uint64_t n = 0, places = 0;
+    for (; p < most && is_digit(*p); p++)
         n = n * 10 + (uint64_t)(*p - '0');
-    const char *point = p;
-    if (p < end && *p == '.')
-        for (p++; p < end && is_digit(*p); p++)
+    bool any = p > digits;
+    if (p < most && *p == '.' && p + 2 <= end && p[1] == '0' &&
+        (p + 2 == end || ends_number(p[2]))) {
+        p += 2; /* Python's way to print a count */
+    } else if (p < most && *p == '.') {
+        const char *point = p++;
+        for (; p < most && is_digit(*p); p++)
             n = n * 10 + (uint64_t)(*p - '0');
-    int64_t places = p - point - (p > point);
-    bool plain = p - digits <= EXACT_DIGITS && point > digits && places <= exact_power &&
-                 n < exact_integer && (p == end || ends_number(*p));
-    if (plain) {
-        double value = places > 0 ? (double)n / power_of_ten[places] : (double)n;
+        places = (uint64_t)(p - point) - 1;
+    }
+    if (any && n < exact_integer && (p == end || ends_number(*p))) {
+        double value = (double)n;
+        if (places)
+            value /= power_of_ten[places];
         *ret = minus ? -value : value;
         return p;
     }

@@ -48,11 +48,14 @@ struct scan {
     struct adp_page_shape
         *shape;      /* to be written; NULL once the page has proved to be none */
     const char *gap; /* where its next gap begins */
-    const char *value_at;
+    const char *value_at, *value_end;
     struct adp_metrics *metrics;
     struct adp_promtext_found found;
     uint32_t first_bad_column;
     struct adp_str first_bad; /* that line from there on */
+
+    bool model; /* the sample before was written plainly: no quoted names, no escapes */
+    uint32_t n_before; /* its labels; those from n_labels on still stand in `labels` */
 
     /* the sample being read */
     struct adp_str name; /* empty: not seen yet */
@@ -106,12 +109,24 @@ static struct adp_str token(struct scan *s)
 /* A bare name; empty when the next byte begins none. */
 static struct adp_str bare(struct scan *s, unsigned first, unsigned rest)
 {
-    const char *from = s->p;
-    if (s->p < s->end && is_kind(*s->p, first))
+    const char *from = s->p, *p = from, *end = s->end;
+    if (p < end && is_kind(*p, first))
         do
-            s->p++;
-        while (s->p < s->end && is_kind(*s->p, rest));
-    return (struct adp_str) { from, (size_t)(s->p - from) };
+            p++;
+        while (p < end && is_kind(*p, rest));
+    s->p = p;
+    return (struct adp_str) { from, (size_t)(p - from) };
+}
+
+/* A line mostly differs from the one before in little: the same name, the same labels, one
+ * other value. True, and behind it, when what comes is `text` and then `then`. */
+static bool skip_known(struct scan *s, struct adp_str text, char then)
+{
+    if ((size_t)(s->end - s->p) <= text.n || s->p[text.n] != then ||
+        memcmp(s->p, text.p, text.n) != 0)
+        return false;
+    s->p += text.n + 1;
+    return true;
 }
 
 /* ---- labels ---- */
@@ -122,6 +137,7 @@ static const char *unescape(struct scan *s, const char *from, struct adp_str *re
 {
     char *to = s->plain;
     const char *p = from;
+    s->model = false;
     for (; p < s->end && *p != '"'; p++) {
         char next = p + 1 < s->end ? p[1] : '\0';
         if (*p != '\\' || (next != '\\' && next != '"' && next != 'n')) {
@@ -141,13 +157,14 @@ static const char *unescape(struct scan *s, const char *from, struct adp_str *re
 
 static const char *read_quoted(struct scan *s, struct adp_str *ret)
 {
-    const char *from = s->p + 1;
-    const char *quote = memchr(from, '"', (size_t)(s->end - from));
-    if (!quote)
+    const char *from = s->p + 1, *quote = from;
+    while (quote < s->end && *quote != '"' && *quote != '\\')
+        quote++;
+    if (quote < s->end && *quote == '\\')
+        return unescape(s, from, ret);
+    if (quote == s->end)
         return quotes_open;
     size_t n = (size_t)(quote - from);
-    if (s->plain && memchr(from, '\\', n))
-        return unescape(s, from, ret);
     *ret = (struct adp_str) { from, n };
     s->p = quote + 1;
     return NULL;
@@ -176,14 +193,40 @@ static const char *read_label_value(struct scan *s, struct adp_str name)
     return why;
 }
 
+/* The label that the line before has here, with any value. */
+static bool read_known_label(struct scan *s, const char **ret_why)
+{
+    if (s->n_labels >= s->n_before)
+        return false;
+    struct adp_label *known = &s->labels[s->n_labels];
+    if (!skip_known(s, known->name, '='))
+        return false;
+    known->name.p = s->p - 1 - known->name.n;
+    *ret_why = NULL;
+    if (at(s, '"')) {
+        s->p++;
+        if (skip_known(s, known->value, '"')) {
+            s->n_labels++;
+            return true;
+        }
+        s->p--;
+    }
+    *ret_why = read_label_value(s, known->name);
+    return true;
+}
+
 static const char *read_label(struct scan *s)
 {
     struct adp_str name;
+    const char *known_why;
+    if (read_known_label(s, &known_why))
+        return known_why;
     bool quoted = at(s, '"');
     const char *why = NULL;
-    if (quoted)
+    if (quoted) {
+        s->model = false;
         why = read_quoted(s, &name);
-    else
+    } else
         name = bare(s, LABEL_FIRST, LABEL_REST);
     if (why)
         return why;
@@ -230,7 +273,7 @@ static const char *read_value(struct scan *s)
     const char *behind = adp_number_scan(s->p, s->end, &s->value);
     if (!behind || (behind < s->end && !is_kind(*behind, BLANK)))
         return value_malformed;
-    s->p = behind;
+    s->p = s->value_end = behind;
     return NULL;
 }
 
@@ -279,17 +322,24 @@ static const char *read_rest(struct scan *s)
 
 static const char *read_sample(struct scan *s)
 {
+    bool known = s->model && skip_known(s, s->name, '{');
+    s->n_before = !s->model                              ? 0
+                  : s->n_labels < ADP_METRICS_MAX_LABELS ? s->n_labels
+                                                         : ADP_METRICS_MAX_LABELS;
+    s->model = true;
     s->n_labels = 0;
     s->has_time = false;
-    s->name = bare(s, NAME_FIRST, NAME_REST);
-    if (s->p < s->end && *s->p != '{' && !is_kind(*s->p, BLANK))
-        return name_malformed;
-    skip_blanks(s);
     const char *why = NULL;
-    if (at(s, '{')) {
-        s->p++;
-        why = read_labels(s);
+    if (!known) {
+        s->name = bare(s, NAME_FIRST, NAME_REST);
+        if (s->p < s->end && *s->p != '{' && !is_kind(*s->p, BLANK))
+            return name_malformed;
+        skip_blanks(s);
+        known = at(s, '{');
+        s->p += known;
     }
+    if (known)
+        why = read_labels(s);
     if (!why && !s->name.n)
         why = name_missing;
     if (!why)
@@ -299,6 +349,7 @@ static const char *read_sample(struct scan *s)
 
 static void count_bad(struct scan *s, const char *why)
 {
+    s->model = false;
     if (!s->found.bad_lines++) {
         s->found.first_bad_line = s->line;
         s->found.first_bad_why = why;
@@ -308,16 +359,17 @@ static void count_bad(struct scan *s, const char *why)
 }
 
 /* The line is series number adp_metrics_count - 1, unless it repeats one: then values and
- * series do not go in step, and the page has no shape worth keeping. */
+ * series do not go in step, and the page has no shape worth keeping. A value that more
+ * follows on its line is not kept: what follows may change alone. */
 static void keep_shape(struct scan *s)
 {
     if (!s->shape)
         return;
+    bool alone = s->value_end == s->newline;
     if (adp_metrics_duplicates(s->metrics) ||
-        !adp_page_shape_add(s->shape, s->gap, (size_t)(s->value_at - s->gap)))
+        !adp_page_shape_add(s->shape, s->gap, (size_t)(s->value_at - s->gap), s->value_at,
+                            alone ? (size_t)(s->value_end - s->value_at) : 0))
         s->shape = NULL;
-    else
-        s->shape->n_values++;
     s->gap = s->newline;
 }
 
@@ -438,20 +490,55 @@ static int refuse_all_bad(const struct scan *s, struct adp_error *err)
 
 /* ---- the same page again ---- */
 
-/* What follows a value on its line, at `p`; *ret_next is the end of the line. */
-static bool read_rest_again(const char *p, const char *end, bool openmetrics,
-                            struct scan *ret, const char **ret_next)
+/* What follows a value on its line, from `p`: the time and the end of the line, or NULL
+ * when it is not what may follow. */
+static const char *read_rest_again(const char *p, const char *end, bool openmetrics,
+                                   bool *ret_has_time, double *ret_time_s)
 {
     const char *newline = memchr(p, '\n', (size_t)(end - p));
-    *ret = (struct scan) { .p = p,
-                           .end = newline ? newline : end,
-                           .openmetrics = openmetrics };
-    *ret_next = ret->end;
-    if (ret->end > p && ret->end[-1] == '\r')
-        ret->end--;
-    if (ret->p < ret->end && !is_kind(*ret->p, BLANK))
+    struct scan s = { .p = p, .openmetrics = openmetrics };
+    s.newline = s.end = newline ? newline : end;
+    if (s.end > p && s.end[-1] == '\r')
+        s.end--;
+    if ((p < s.end && !is_kind(*p, BLANK)) || read_rest(&s))
+        return NULL;
+    *ret_has_time = s.has_time;
+    *ret_time_s = s.time_s;
+    return s.newline;
+}
+
+/* Value i stands at `p`, and it is not the one kept. Returns the end of its line, or NULL
+ * when the page is another one here. */
+static const char *read_value_again(struct adp_metrics *metrics, uint32_t i,
+                                    const char *p, const char *end)
+{
+    struct adp_page_shape *shape = adp_metrics_shape(metrics);
+    double value, time_s = 0.0;
+    bool has_time = false;
+    const char *behind = adp_number_scan(p, end, &value);
+    const char *newline = behind;
+    if (!behind)
+        return NULL;
+    if (behind < end && *behind != '\n')
+        newline = read_rest_again(behind, end, shape->openmetrics, &has_time, &time_s);
+    if (!newline)
+        return NULL;
+    size_t alone = newline == behind ? (size_t)(behind - p) : 0;
+    adp_page_value_set(&shape->values[i], p, alone);
+    adp_metrics_set(metrics, i, value, has_time, time_s);
+    return newline;
+}
+
+/* True when the value kept stands at `p`, alone on its line. */
+static bool is_kept(const struct adp_page_value *value, const char *p, const char *end)
+{
+    size_t n = value->len;
+    if (!n || (size_t)(end - p) <= n || p[n] != '\n')
         return false;
-    return !read_rest(ret);
+    if (n != 3)
+        return memcmp(p, value->text, n) == 0;
+    /* 0.0 and the like: most of an engine's buckets */
+    return p[0] == value->text[0] && p[1] == value->text[1] && p[2] == value->text[2];
 }
 
 /* Compares the page with the shape and sets the values. False: it is another page. */
@@ -460,22 +547,19 @@ static bool read_again(struct adp_metrics *metrics, const char *page, const char
     const struct adp_page_shape *shape = adp_metrics_shape(metrics);
     const char *p = page, *text = shape->text;
     for (uint32_t i = 0; i < shape->n_values; i++) {
-        size_t gap = shape->gaps[i];
-        if ((size_t)(end - p) < gap || memcmp(p, text, gap) != 0)
+        const struct adp_page_value *value = &shape->values[i];
+        if ((size_t)(end - p) < value->gap || memcmp(p, text, value->gap) != 0)
             return false;
-        text += gap;
-        double value;
-        p = adp_number_scan(p + gap, end, &value);
+        text += value->gap;
+        p += value->gap;
+        if (is_kept(value, p, end))
+            p += value->len;
+        else
+            p = read_value_again(metrics, i, p, end);
         if (!p)
             return false;
-        struct scan rest = { .has_time = false };
-        if (p < end && *p != '\n' &&
-            !read_rest_again(p, end, shape->openmetrics, &rest, &p))
-            return false;
-        adp_metrics_set(metrics, i, value, rest.has_time, rest.time_s);
     }
-    size_t tail = shape->gaps[shape->n_values];
-    return (size_t)(end - p) == tail && memcmp(p, text, tail) == 0;
+    return (size_t)(end - p) == shape->tail && memcmp(p, text, shape->tail) == 0;
 }
 
 static bool compare(struct adp_metrics *metrics, enum adp_promtext_format format,
@@ -501,7 +585,7 @@ static bool compare(struct adp_metrics *metrics, enum adp_promtext_format format
 static void finish_shape(struct scan *s, const char *end, enum adp_promtext_format format)
 {
     if (!s->shape || !s->shape->n_values ||
-        !adp_page_shape_add(s->shape, s->gap, (size_t)(end - s->gap)))
+        !adp_page_shape_end(s->shape, s->gap, (size_t)(end - s->gap)))
         return;
     s->shape->bad_lines = s->found.bad_lines;
     s->shape->first_bad_line = s->found.first_bad_line;
