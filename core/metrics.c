@@ -80,7 +80,9 @@ struct adp_metrics {
     struct name *names;
     uint32_t n_names, cap_names;
     struct table by_name, by_labels;
-    size_t text; /* bytes of names and labels held */
+    uint64_t
+        name_bits[8]; /* a bit for the hash of each name: says no at once, or maybe */
+    size_t text;      /* bytes of names and labels held */
     uint32_t duplicates;
     bool cleared;
     struct adp_page_shape shape;
@@ -214,8 +216,21 @@ static uint64_t hash_text(struct adp_str text)
     return XXH3_64bits(text.p, text.n);
 }
 
+/* Which word of name_bits, and which bit in it. */
+static size_t word_of(uint64_t hash)
+{
+    return (size_t)(hash >> 61);
+}
+
+static uint64_t bit_of(uint64_t hash)
+{
+    return UINT64_C(1) << (hash >> 55 & 63);
+}
+
 static uint32_t find_name(const struct adp_metrics *m, struct adp_str name, uint64_t hash)
 {
+    if (!(m->name_bits[word_of(hash)] & bit_of(hash)))
+        return ADP_NO_SERIES;
     size_t at = hash & m->by_name.mask;
     uint32_t i = ADP_NO_SERIES;
     while (!m->cleared && (i = table_next(&m->by_name, hash, &at)) != ADP_NO_SERIES)
@@ -399,6 +414,7 @@ static uint32_t append_name(struct adp_metrics *m, char *text, struct adp_str na
         .text = name, .hash = hash, .first = ADP_NO_SERIES, .last = ADP_NO_SERIES
     };
     m->text += name.n;
+    m->name_bits[word_of(hash)] |= bit_of(hash);
     table_put(&m->by_name, hash, m->n_names);
     return m->n_names++;
 }
@@ -443,6 +459,7 @@ static void wipe(struct adp_metrics *m)
     table_clear(&m->by_name);
     table_clear(&m->by_labels);
     adp_page_shape_clear(&m->shape);
+    memset(m->name_bits, 0, sizeof m->name_bits);
     m->n_series = 0;
     m->n_names = 0;
     m->text = 0;
@@ -570,8 +587,18 @@ const struct adp_series *adp_metrics_at(const struct adp_metrics *m, uint32_t i)
 
 uint32_t adp_metrics_find(const struct adp_metrics *m, const char *name, size_t len)
 {
-    struct adp_str text = { name, len };
-    uint32_t i = find_name(m, text, hash_text(text));
+    return adp_metrics_find_hashed(m, name, len, adp_metrics_hash(name, len));
+}
+
+uint64_t adp_metrics_hash(const char *name, size_t len)
+{
+    return hash_text((struct adp_str) { name, len });
+}
+
+uint32_t adp_metrics_find_hashed(const struct adp_metrics *m, const char *name,
+                                 size_t len, uint64_t hash)
+{
+    uint32_t i = find_name(m, (struct adp_str) { name, len }, hash);
     return i == ADP_NO_SERIES ? i : m->names[i].first;
 }
 

@@ -78,6 +78,11 @@ const struct adp_series *adp_metrics_at(const struct adp_metrics *metrics, uint3
 /* First series of exactly this name, or ADP_NO_SERIES; follow `next` for the others. */
 uint32_t adp_metrics_find(const struct adp_metrics *metrics, const char *name,
                           size_t len);
+/* The same with the hash of the name at hand; a name that is not there costs next to
+ * nothing. */
+uint64_t adp_metrics_hash(const char *name, size_t len);
+uint32_t adp_metrics_find_hashed(const struct adp_metrics *metrics, const char *name,
+                                 size_t len, uint64_t hash);
 /* The series with the name and the labels (sorted by name) of `as`, or NULL. `as` may
  * belong to another object or to none; its value is not looked at. */
 const struct adp_series *adp_metrics_same(const struct adp_metrics *metrics,

@@ -2,6 +2,7 @@
 /* Publishing and entering snapshots (core/snapshot.h). */
 #include "core/snapshot.h"
 
+#include "core/history.h"
 #include "core/record.h"
 
 #include <stdlib.h>
@@ -11,9 +12,9 @@ enum { PAGE_SERIES = 16384 }; /* series one selector may match on a published pa
 
 struct adp_publisher {
     struct adp_region *region;
-    bool recording, has_before, has_readings;
-    struct adp_metrics *now, *before;
-    uint64_t before_ns, number;
+    bool recording, has_readings;
+    struct adp_history *history;
+    uint64_t number;
     struct adp_scratch *scratch;
     struct adp_line json;
     struct adp_reading readings[ADP_MAX_KNOWN];
@@ -28,7 +29,7 @@ int adp_publisher_create(struct adp_publisher **ret, struct adp_region *region,
     p->region = region;
     p->recording = recording;
     adp_line_init(&p->json);
-    if (adp_metrics_create(&p->now) < 0 || adp_metrics_create(&p->before) < 0 ||
+    if (adp_history_create(&p->history, ADP_WINDOW_NS) < 0 ||
         adp_scratch_create(&p->scratch, PAGE_SERIES) < 0) {
         adp_publisher_destroy(p);
         return adp_error_set(err, ADP_ENOMEM, "out of memory");
@@ -41,8 +42,7 @@ void adp_publisher_destroy(struct adp_publisher *publisher)
 {
     if (!publisher)
         return;
-    adp_metrics_destroy(publisher->now);
-    adp_metrics_destroy(publisher->before);
+    adp_history_destroy(publisher->history);
     adp_scratch_destroy(publisher->scratch);
     adp_line_finish(&publisher->json);
     free(publisher);
@@ -50,8 +50,7 @@ void adp_publisher_destroy(struct adp_publisher *publisher)
 
 struct adp_metrics *adp_publisher_next(struct adp_publisher *publisher)
 {
-    adp_metrics_clear(publisher->now);
-    return publisher->now;
+    return adp_history_next(publisher->history);
 }
 
 const struct adp_reading *adp_publisher_readings(const struct adp_publisher *publisher)
@@ -104,13 +103,13 @@ static void fill(struct adp_snapshot *to, const struct adp_reading *readings, ui
     }
 }
 
-static void record(struct adp_publisher *p, uint32_t n, uint32_t generation,
-                   uint64_t mono_ns, uint64_t wall_ns)
+static void record(struct adp_publisher *p, const struct adp_metrics *now, uint32_t n,
+                   uint32_t generation, uint64_t mono_ns, uint64_t wall_ns)
 {
     if (!p->recording)
         return;
     adp_line_clear(&p->json);
-    adp_metrics_write(p->now, &p->json);
+    adp_metrics_write(now, &p->json);
     size_t len = p->json.broken ? 0 : p->json.len;
     size_t bytes =
         sizeof(struct adp_rec_snapshot) + n * sizeof(struct adp_rec_reading) + len;
@@ -163,11 +162,8 @@ int adp_publisher_publish(struct adp_publisher *publisher,
 {
     struct adp_publisher *p = publisher;
     uint32_t n = adp_signals_count(signals);
-    struct adp_moment moment = { .now = p->now };
-    if (p->has_before && mono_ns > p->before_ns) {
-        moment.before = p->before;
-        moment.elapsed_s = (double)(mono_ns - p->before_ns) * 1e-9;
-    }
+    struct adp_moment moment;
+    adp_history_look(p->history, mono_ns, &moment);
     adp_signals_read(signals, &moment, mono_ns, (double)wall_ns * 1e-9, p->scratch,
                      p->readings);
     p->has_readings = true;
@@ -177,14 +173,10 @@ int adp_publisher_publish(struct adp_publisher *publisher,
     fill(adp_region_snapshot(p->region, (uint32_t)named - 1), p->readings, n, p->number,
          mono_ns);
     /* The record goes first: a decision that names this snapshot is drained after it. */
-    record(p, n, generation, mono_ns, wall_ns);
+    record(p, moment.now, n, generation, mono_ns, wall_ns);
     atomic_store_explicit(adp_region_current(p->region), named, memory_order_seq_cst);
 
-    struct adp_metrics *before = p->before;
-    p->before = p->now;
-    p->now = before;
-    p->before_ns = mono_ns;
-    p->has_before = true;
+    adp_history_keep(p->history, mono_ns);
     return note_ambiguous(p, signals, n, err);
 }
 

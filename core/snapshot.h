@@ -23,8 +23,8 @@ int adp_publisher_create(struct adp_publisher **ret, struct adp_region *region,
                          bool recording, struct adp_error *err);
 void adp_publisher_destroy(struct adp_publisher *publisher);
 
-/* The metrics to fill for the next publish; cleared. The ones published last stay
- * readable as the moment before. */
+/* The metrics to fill for the next publish; cleared. What was published before is
+ * remembered as far as counters need it (core/history.h). */
 struct adp_metrics *adp_publisher_next(struct adp_publisher *publisher);
 
 /* Reads the signals from what adp_publisher_next was filled with and puts the result in
