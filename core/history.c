@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Pages remembered, and pulses (core/history.h).
  *
- * Three pages are held: the one being filled, and two of the past, `young` and `old`. When
- * `young` has grown a window old it becomes `old`, and the page of now becomes `young`.
- * In the beginning both are the first page.
+ * Four pages are held: the one being filled, the one kept last, and two of the past,
+ * `young` and `old`. When `young` has grown a window old it becomes `old`, and the page of
+ * now becomes `young`. One page may be last, young and old at a time.
  *
  * A pulse (core/dictionary.h) is kept for each engine of the page: the sum of its
  * counters, and since when that sum has stood. */
@@ -15,9 +15,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_BEATING = 64 }; /* engines watched; more are believed */
+enum {
+    PAGES = 4,
+    MAX_BEATING = 64 /* engines watched; more are believed */
+};
 
-struct past {
+struct page {
     struct adp_metrics *metrics; /* owned */
     uint64_t at_ns;
 };
@@ -33,10 +36,9 @@ struct beating {
 
 struct adp_history {
     uint64_t window_ns;
-    struct adp_metrics *now;   /* owned */
-    struct past young, old;    /* old.metrics NULL: there is no past but young */
-    struct adp_metrics *spare; /* owned; NULL when three are in use */
-    bool has_past, restarted;  /* restarted: since the last page kept */
+    struct page pages[PAGES];
+    struct page *next, *last, *young, *old; /* of pages; all but next NULL at first */
+    bool restarted;                         /* between `last` and the page looked at */
     uint64_t looks;
     struct beating beating[MAX_BEATING];
     uint32_t n_beating;
@@ -49,11 +51,12 @@ int adp_history_create(struct adp_history **ret, uint64_t window_ns)
     if (!h)
         return ADP_ENOMEM;
     h->window_ns = window_ns;
-    if (adp_metrics_create(&h->now) || adp_metrics_create(&h->young.metrics) ||
-        adp_metrics_create(&h->spare)) {
-        adp_history_destroy(h);
-        return ADP_ENOMEM;
-    }
+    h->next = &h->pages[0];
+    for (int i = 0; i < PAGES; i++)
+        if (adp_metrics_create(&h->pages[i].metrics)) {
+            adp_history_destroy(h);
+            return ADP_ENOMEM;
+        }
     *ret = h;
     return 0;
 }
@@ -62,17 +65,23 @@ void adp_history_destroy(struct adp_history *h)
 {
     if (!h)
         return;
-    adp_metrics_destroy(h->now);
-    adp_metrics_destroy(h->young.metrics);
-    adp_metrics_destroy(h->old.metrics);
-    adp_metrics_destroy(h->spare);
+    for (int i = 0; i < PAGES; i++)
+        adp_metrics_destroy(h->pages[i].metrics);
     free(h);
 }
 
 struct adp_metrics *adp_history_next(struct adp_history *h)
 {
-    adp_metrics_clear(h->now);
-    return h->now;
+    adp_metrics_clear(h->next->metrics);
+    return h->next->metrics;
+}
+
+struct adp_metrics *adp_history_last(const struct adp_history *h, uint64_t *ret_at_ns)
+{
+    if (!h->last)
+        return NULL;
+    *ret_at_ns = h->last->at_ns;
+    return h->last->metrics;
 }
 
 /* ---- signs of life ---- */
@@ -122,8 +131,9 @@ static struct beating *find_beating(struct adp_history *h, const struct adp_puls
     return b;
 }
 
-static void feel(struct adp_history *h, const struct adp_pulse *pulse,
-                 const struct adp_series *running, uint64_t now_ns)
+static void feel(struct adp_history *h, const struct adp_metrics *page,
+                 const struct adp_pulse *pulse, const struct adp_series *running,
+                 uint64_t now_ns)
 {
     uint64_t engine = adp_engine_key(running);
     struct beating *b = find_beating(h, pulse, engine);
@@ -136,7 +146,7 @@ static void feel(struct adp_history *h, const struct adp_pulse *pulse,
     }
     b->look = h->looks;
     b->running = running->value > 0;
-    if (!sum_beats(h->now, pulse, engine, &sum)) {
+    if (!sum_beats(page, pulse, engine, &sum)) {
         b->running = false;
         return;
     }
@@ -156,15 +166,16 @@ static void forget_gone(struct adp_history *h)
     h->n_beating = kept;
 }
 
-static uint32_t doubt_frozen(struct adp_history *h, uint64_t now_ns)
+static uint32_t doubt_frozen(struct adp_history *h, const struct adp_metrics *page,
+                             uint64_t now_ns)
 {
     uint32_t n_pulses, n = 0;
     const struct adp_pulse *pulses = adp_pulses(&n_pulses);
     h->looks++;
     for (uint32_t i = 0; i < n_pulses; i++) {
-        const struct adp_series *s = series_of(h->now, pulses[i].running);
-        for (; s; s = next_series(h->now, s))
-            feel(h, &pulses[i], s, now_ns);
+        const struct adp_series *s = series_of(page, pulses[i].running);
+        for (; s; s = next_series(page, s))
+            feel(h, page, &pulses[i], s, now_ns);
     }
     forget_gone(h);
     for (uint32_t i = 0; i < h->n_beating; i++) {
@@ -196,49 +207,51 @@ static bool process_restarted(const struct adp_metrics *before,
     return started_at(before, &a) && started_at(now, &b) && a != b;
 }
 
-void adp_history_look(struct adp_history *h, uint64_t now_ns, struct adp_moment *ret)
+/* The page that `page` is compared with, or NULL: there is none yet. */
+static const struct page *before(const struct adp_history *h,
+                                 const struct adp_metrics *page, uint64_t at_ns)
 {
-    *ret = (struct adp_moment) { .now = h->now, .doubts = h->doubts };
+    const struct page *young = h->young, *old = h->old;
+    if (!young || young->metrics == page) /* kept, and looked at once more */
+        return old && old->metrics != page ? old : NULL;
+    bool ripe = at_ns - young->at_ns >= h->window_ns;
+    return old && !ripe ? old : young;
+}
+
+void adp_history_look(struct adp_history *h, const struct adp_metrics *page,
+                      uint64_t at_ns, struct adp_moment *ret)
+{
+    *ret = (struct adp_moment) { .now = page, .doubts = h->doubts };
     h->restarted = false;
-    ret->n_doubts = doubt_frozen(h, now_ns);
-    if (!h->has_past)
+    ret->n_doubts = doubt_frozen(h, page, at_ns);
+    const struct page *than = before(h, page, at_ns);
+    if (!than || at_ns <= than->at_ns)
         return;
-    const struct past *before = &h->young;
-    if (h->old.metrics && now_ns - h->young.at_ns < h->window_ns)
-        before = &h->old;
-    if (process_restarted(before->metrics, h->now)) {
-        h->restarted = true;
-        ret->restarted = true;
-    }
-    if (now_ns <= before->at_ns)
-        return;
-    ret->before = before->metrics;
-    ret->elapsed_s = (double)(now_ns - before->at_ns) * 1e-9;
+    ret->before = than->metrics;
+    ret->elapsed_s = (double)(at_ns - than->at_ns) * 1e-9;
+    ret->restarted = process_restarted(than->metrics, page);
+    h->restarted = h->restarted || ret->restarted;
 }
 
-/* The page of now becomes `young`, and another one is filled next. */
-static void become_young(struct adp_history *h, uint64_t now_ns)
+static struct page *free_page(struct adp_history *h)
 {
-    struct adp_metrics *young = h->young.metrics;
-    h->young = (struct past) { .metrics = h->now, .at_ns = now_ns };
-    h->now = young;
-    h->has_past = true;
+    struct page *p = h->pages;
+    while (p == h->last || p == h->young || p == h->old)
+        p++; /* three of four at most */
+    return p;
 }
 
-void adp_history_keep(struct adp_history *h, uint64_t now_ns)
+void adp_history_keep(struct adp_history *h, uint64_t at_ns)
 {
-    if (!h->has_past || h->restarted) {
-        if (h->old.metrics)
-            h->spare = h->old.metrics;
-        h->old.metrics = NULL;
-        become_young(h, now_ns);
-        return;
+    struct page *kept = h->next;
+    kept->at_ns = at_ns;
+    if (!h->young || h->restarted) {
+        h->young = kept;
+        h->old = NULL;
+    } else if (at_ns - h->young->at_ns >= h->window_ns) {
+        h->old = h->young;
+        h->young = kept;
     }
-    if (now_ns - h->young.at_ns < h->window_ns)
-        return;
-    struct adp_metrics *free_one = h->old.metrics ? h->old.metrics : h->spare;
-    h->spare = NULL;
-    h->old = h->young;
-    h->young.metrics = free_one;
-    become_young(h, now_ns);
+    h->last = kept;
+    h->next = free_page(h);
 }

@@ -28,16 +28,21 @@ struct adp_history;
 int adp_history_create(struct adp_history **ret, uint64_t window_ns);
 void adp_history_destroy(struct adp_history *history);
 
-/* The metrics to fill next; cleared. Borrowed, and the history's moment with it, until
- * the next call of this or of adp_history_keep. */
+/* The metrics to fill next; cleared. Borrowed until it is kept or asked for again. */
 struct adp_metrics *adp_history_next(struct adp_history *history);
 
-/* What the metrics filled last are to be evaluated over, measured at `now_ns` on a clock
- * that does not go back. Renames are left out. */
-void adp_history_look(struct adp_history *history, uint64_t now_ns,
-                      struct adp_moment *ret);
+/* The page kept last and when it was measured, or NULL. Borrowed until the keep after the
+ * next. */
+struct adp_metrics *adp_history_last(const struct adp_history *history,
+                                     uint64_t *ret_at_ns);
 
-/* They are part of the past from now on. */
-void adp_history_keep(struct adp_history *history, uint64_t now_ns);
+/* What `page`, filled next or kept last, is to be evaluated over; measured at `at_ns` on a
+ * clock that does not go back. Renames are left out. Borrowed until the next call of this
+ * or of adp_history_keep. */
+void adp_history_look(struct adp_history *history, const struct adp_metrics *page,
+                      uint64_t at_ns, struct adp_moment *ret);
+
+/* The page filled last is part of the past from now on. After adp_history_look on it. */
+void adp_history_keep(struct adp_history *history, uint64_t at_ns);
 
 #endif

@@ -564,8 +564,8 @@ bool adp_metrics_restore(struct adp_metrics *m)
     return true;
 }
 
-void adp_metrics_set(struct adp_metrics *m, uint32_t i, double value, bool has_time,
-                     double time_s)
+void adp_metrics_repeat(struct adp_metrics *m, uint32_t i, double value, bool has_time,
+                        double time_s)
 {
     struct adp_series *s = &stored_at(m, i)->series;
     s->value = value;

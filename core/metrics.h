@@ -68,9 +68,10 @@ struct adp_page_shape *adp_metrics_shape(struct adp_metrics *metrics);
 /* After a clear: shows again what was cleared, if that has a whole shape; its values are
  * then to be set. False: there is nothing, and it stays empty. */
 bool adp_metrics_restore(struct adp_metrics *metrics);
-/* Series i, below the count, has this value now. [control] */
-void adp_metrics_set(struct adp_metrics *metrics, uint32_t i, double value, bool has_time,
-                     double time_s);
+/* Series i, below the count, has this value on the page that is compared with the shape.
+ * [control] */
+void adp_metrics_repeat(struct adp_metrics *metrics, uint32_t i, double value,
+                        bool has_time, double time_s);
 
 /* All series in the order they were first added; borrowed until clear or destroy. */
 uint32_t adp_metrics_count(const struct adp_metrics *metrics);

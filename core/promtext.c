@@ -525,7 +525,7 @@ static const char *read_value_again(struct adp_metrics *metrics, uint32_t i,
         return NULL;
     size_t alone = newline == behind ? (size_t)(behind - p) : 0;
     adp_page_value_set(&shape->values[i], p, alone);
-    adp_metrics_set(metrics, i, value, has_time, time_s);
+    adp_metrics_repeat(metrics, i, value, has_time, time_s);
     return newline;
 }
 

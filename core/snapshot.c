@@ -14,6 +14,7 @@ struct adp_publisher {
     struct adp_region *region;
     bool recording, has_readings;
     struct adp_history *history;
+    struct adp_metrics *next; /* of history; being filled */
     uint64_t number;
     struct adp_scratch *scratch;
     struct adp_line json;
@@ -50,7 +51,8 @@ void adp_publisher_destroy(struct adp_publisher *publisher)
 
 struct adp_metrics *adp_publisher_next(struct adp_publisher *publisher)
 {
-    return adp_history_next(publisher->history);
+    publisher->next = adp_history_next(publisher->history);
+    return publisher->next;
 }
 
 const struct adp_reading *adp_publisher_readings(const struct adp_publisher *publisher)
@@ -163,7 +165,7 @@ int adp_publisher_publish(struct adp_publisher *publisher,
     struct adp_publisher *p = publisher;
     uint32_t n = adp_signals_count(signals);
     struct adp_moment moment;
-    adp_history_look(p->history, mono_ns, &moment);
+    adp_history_look(p->history, p->next, mono_ns, &moment);
     adp_signals_read(signals, &moment, mono_ns, (double)wall_ns * 1e-9, p->scratch,
                      p->readings);
     p->has_readings = true;
