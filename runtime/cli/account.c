@@ -52,7 +52,8 @@ static void print_skipped(const struct adp_reading *r)
     const char *lead = "; left out: ";
     for (int why = 0; why < ADP_WHY_COUNT; why++)
         if (r->skipped_by[why]) {
-            adp_page_put(stdout, "%s%u %s", lead, r->skipped_by[why], adp_why_word(why));
+            adp_page_put(stdout, "%s%u %s", lead, r->skipped_by[why],
+                         adp_why_word((enum adp_why)why));
             lead = ", ";
         }
 }
@@ -143,7 +144,7 @@ static void put_skipped(struct adp_line *to, const struct adp_reading *r)
     adp_line_puts(to, "{");
     for (int why = 0; why < ADP_WHY_COUNT; why++)
         if (r->skipped_by[why]) {
-            adp_line_key(to, adp_why_word(why));
+            adp_line_key(to, adp_why_word((enum adp_why)why));
             adp_line_u64(to, r->skipped_by[why]);
         }
     adp_line_puts(to, "}");

@@ -441,7 +441,8 @@ static void say_failures(const struct adp_watched *w)
     for (int i = 0; i < ADP_SCRAPE_WHYS; i++)
         if (w->why[i] && len < sizeof text)
             len += (size_t)snprintf(text + len, sizeof text - len, "%s%s %llu",
-                                    len ? ", " : "", adp_scrape_why_word(i),
+                                    len ? ", " : "",
+                                    adp_scrape_why_word((enum adp_scrape_why)i),
                                     (unsigned long long)w->why[i]);
     if (w->failures)
         adp_say("%llu of the pages asked for could not be had: %s",
