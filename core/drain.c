@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SNAPSHOTS_KEPT = 256, INLINE_KEPT = 64, GENERATIONS_KEPT = 16 };
+enum { SNAPSHOTS_KEPT = 256, INLINE_KEPT = 64, GENERATIONS_KEPT = 16, ROOM_PIECES = 16 };
 
 struct lane_state {
     uint64_t head;     /* ours: the ring's is for the writer to read */
@@ -31,7 +31,11 @@ struct adp_drain {
     struct adp_metrics *metrics;                   /* raw series of the record at hand */
     uint8_t *record;                               /* our copy of it, 8-aligned */
     size_t record_cap;
+    uint32_t first;                   /* lane the next run begins with, from 0 */
+    uint64_t newest;                  /* snapshot's number */
+    uint64_t mark[ADP_MAX_LANES + 1]; /* tails */
     struct adp_line opening;
+    bool opened; /* the lines of the last run begin with it */
     struct adp_drained count;
 };
 
@@ -73,6 +77,11 @@ void adp_drain_destroy(struct adp_drain *drain)
 const struct adp_line *adp_drain_opening(const struct adp_drain *drain)
 {
     return &drain->opening;
+}
+
+bool adp_drain_opened(const struct adp_drain *drain)
+{
+    return drain->opened && drain->opening.len && !drain->opening.broken;
 }
 
 struct adp_drained adp_drain_count(const struct adp_drain *drain)
@@ -179,6 +188,8 @@ static bool take_snapshot(struct adp_drain *d, const struct adp_record *rec,
         return false;
     adp_line_clear(&d->opening);
     adp_line_put(&d->opening, to->text + start, to->len - start);
+    d->opened = true;
+    d->newest = r->number;
     return true;
 }
 
@@ -245,14 +256,56 @@ static const struct adp_record *copy_out(struct adp_drain *d, const uint8_t *at,
     return (const struct adp_record *)(const void *)d->record;
 }
 
-enum step { TAKEN, NO_MEMORY, DAMAGED };
+enum step { TAKEN, HELD, NO_MEMORY, DAMAGED };
 
-/* One record at `at`, of which `left` bytes may be read. Loss before it, if any, and the
- * line. */
-static enum step step(struct adp_drain *d, uint32_t lane, const uint8_t *at,
-                      uint64_t left, struct adp_line *to, uint64_t *ret_bytes)
+/* Whether a record names what the control lane has not told yet. */
+static bool names_unknown(const struct adp_drain *d, const struct adp_record *rec)
+{
+    const struct adp_rec_decision *r = (const struct adp_rec_decision *)(const void *)rec;
+    return rec->kind == ADP_REC_DECISION && rec->bytes >= sizeof *r &&
+           (r->snapshot > d->newest || !words_of(d, r->generation));
+}
+
+/* The loss before a record, if any, and its line. */
+static enum step put_record(struct adp_drain *d, uint32_t lane,
+                            const struct adp_record *rec, struct adp_line *to)
 {
     struct lane_state *l = &d->lane[lane];
+    size_t start = to->len;
+    struct adp_drained before = d->count;
+    if (rec->seq > l->next_seq &&
+        !put_loss(d, lane, "record", rec->seq - l->next_seq, rec->at_ns, to))
+        return NO_MEMORY;
+    size_t line = to->len;
+    bool bad = false;
+    bool taken = take(d, rec, lane, to, &bad);
+    if (!taken || bad) {
+        to->len = start;
+        d->count = before;
+        return bad ? DAMAGED : NO_MEMORY;
+    }
+    d->count.lines += to->len > line;
+    l->wordless += rec->kind == ADP_REC_GENERATION;
+    l->next_seq = rec->seq + 1;
+    l->last_at_ns = rec->at_ns;
+    l->has_at = true;
+    return TAKEN;
+}
+
+/* How far to go with a ring. */
+struct leg {
+    uint64_t tail;
+    size_t budget; /* bytes of lines */
+    uint64_t most; /* records */
+    bool patient;  /* not to what names something unknown */
+    size_t begin;  /* control: lines already there, which a snapshot may not follow */
+};
+
+/* One record at `at`, of which `left` bytes may be read, unless the leg ends before it. */
+static enum step step(struct adp_drain *d, uint32_t lane, const uint8_t *at,
+                      uint64_t left, const struct leg *leg, struct adp_line *to,
+                      uint64_t *ret_bytes)
+{
     uint32_t words[2];
     if (left < sizeof words)
         return DAMAGED;
@@ -267,90 +320,170 @@ static enum step step(struct adp_drain *d, uint32_t lane, const uint8_t *at,
     const struct adp_record *rec = copy_out(d, at, bytes);
     if (!rec)
         return NO_MEMORY;
-    if (rec->seq < l->next_seq)
+    if (rec->seq < d->lane[lane].next_seq)
         return DAMAGED;
-    size_t start = to->len;
-    struct adp_drained before = d->count;
-    if (rec->seq > l->next_seq &&
-        !put_loss(d, lane, "record", rec->seq - l->next_seq, rec->at_ns, to))
-        return NO_MEMORY;
-    size_t line = to->len;
-    bool bad = false;
-    if (!take(d, rec, lane, to, &bad)) {
-        to->len = start;
-        d->count = before;
-        return NO_MEMORY;
+    if ((leg->patient && names_unknown(d, rec)) ||
+        (rec->kind == ADP_REC_SNAPSHOT && to->len > leg->begin))
+        return HELD;
+    return put_record(d, lane, rec, to);
+}
+
+/* Gives the writer the room of what has been read. */
+static void free_room(struct adp_drain *d, uint32_t lane)
+{
+    /* Release: we have read the records. */
+    atomic_store_explicit(&adp_region_ring(d->region, lane)->head, d->lane[lane].head,
+                          memory_order_release);
+}
+
+/* Drains one ring: TAKEN when it is at its tail or abandoned, or as far as the leg goes. Room
+ * is given back in pieces: a writer that fills a full ring would otherwise get in one record
+ * between two it must drop, and each such gap is a line. */
+static enum step drain_ring(struct adp_drain *d, uint32_t lane, struct leg leg,
+                            struct adp_line *to)
+{
+    const uint8_t *at = adp_region_bytes_of(d->region, lane);
+    uint64_t size = adp_region_ring_bytes(d->region, lane);
+    struct lane_state *l = &d->lane[lane];
+    if (l->damaged)
+        return TAKEN;
+    uint64_t given = l->head;
+    enum step did = leg.tail - l->head > size ? DAMAGED : TAKEN;
+    while (did == TAKEN && l->head != leg.tail && to->len < leg.budget && leg.most--) {
+        uint64_t offset = l->head & (size - 1), bytes = 0;
+        uint64_t to_tail = leg.tail - l->head, to_end = size - offset;
+        did = step(d, lane, at + offset, to_tail < to_end ? to_tail : to_end, &leg, to,
+                   &bytes);
+        if (did != TAKEN)
+            break;
+        l->head += bytes;
+        if (l->head - given >= size / ROOM_PIECES) {
+            free_room(d, lane);
+            given = l->head;
+        }
     }
-    if (bad) {
-        to->len = start;
-        d->count = before;
-        return DAMAGED;
-    }
-    d->count.lines += to->len > line;
-    l->wordless += rec->kind == ADP_REC_GENERATION;
-    l->next_seq = rec->seq + 1;
-    l->last_at_ns = rec->at_ns;
-    l->has_at = true;
+    if (l->head != given)
+        free_room(d, lane);
+    if (did == NO_MEMORY)
+        to->broken = true;
+    if (did != DAMAGED)
+        return did;
+    abandon(d, lane, l->last_at_ns, to);
     return TAKEN;
 }
 
-/* Drains one ring up to `tail`. True when something is left before it. */
-static bool drain_ring(struct adp_drain *d, uint32_t lane, uint64_t tail,
-                       struct adp_line *to, size_t budget)
+static bool at_tail(const struct adp_drain *d, uint32_t lane, uint64_t tail)
 {
-    struct adp_ring *ring = adp_region_ring(d->region, lane);
-    const uint8_t *at = adp_region_bytes_of(d->region, lane);
-    uint64_t size = adp_region_ring_bytes(d->region, lane);
-    uint64_t head = d->lane[lane].head;
-    if (d->lane[lane].damaged)
-        return false;
-    if (tail - head > size) {
-        abandon(d, lane, d->lane[lane].last_at_ns, to);
-        return false;
-    }
-    while (head != tail && to->len < budget) {
-        uint64_t offset = head & (size - 1), bytes = 0;
-        uint64_t left = tail - head < size - offset ? tail - head : size - offset;
-        enum step did = step(d, lane, at + offset, left, to, &bytes);
+    return d->lane[lane].damaged || d->lane[lane].head == tail;
+}
+
+/* The lanes that are open to hosts, beginning with another one each run: under a load that
+ * fills the budget the first one would be the only one. HELD if one of them is. */
+static enum step drain_lanes(struct adp_drain *d, const uint64_t *tail, bool patient,
+                             struct adp_line *to, size_t budget)
+{
+    enum step all = TAKEN;
+    uint32_t n = d->n_lanes - 1;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t lane = 1 + (d->first + i) % n;
+        struct leg leg = {
+            .tail = tail[lane], .budget = budget, .most = UINT64_MAX, .patient = patient
+        };
+        enum step did = drain_ring(d, lane, leg, to);
         if (did == NO_MEMORY)
-            return true;
-        if (did == DAMAGED) {
-            abandon(d, lane, d->lane[lane].last_at_ns, to);
-            return false;
-        }
-        head += bytes;
-        d->lane[lane].head = head;
-        /* Release: we have read the record; the writer may have the room. */
-        atomic_store_explicit(&ring->head, head, memory_order_release);
+            return did;
+        if (did == HELD)
+            all = HELD;
     }
-    return head != tail;
+    return all;
+}
+
+static void read_tails(const struct adp_drain *d, uint64_t *tail)
+{
+    /* Lanes first, control last: what a decision refers to was in the control lane before
+     * the decision was in its own. */
+    for (uint32_t lane = d->n_lanes; lane-- > 0;)
+        tail[lane] = atomic_load_explicit(&adp_region_ring(d->region, lane)->tail,
+                                          memory_order_acquire);
 }
 
 bool adp_drain_run(struct adp_drain *drain, struct adp_line *to, size_t budget)
 {
     uint64_t tail[ADP_MAX_LANES + 1];
-    /* Lanes first, control last: what a decision refers to was in the control lane before
-     * the decision was in its own. */
-    for (uint32_t lane = drain->n_lanes; lane-- > 0;)
-        tail[lane] = atomic_load_explicit(&adp_region_ring(drain->region, lane)->tail,
-                                          memory_order_acquire);
-    if (drain_ring(drain, 0, tail[0], to, budget))
-        return true;
-    bool left = false;
-    for (uint32_t lane = 1; lane < drain->n_lanes; lane++)
-        left |= drain_ring(drain, lane, tail[lane], to, budget);
+    size_t begin = to->len;
+    read_tails(drain, tail);
+    drain->opened = false;
+    for (;;) {
+        bool told = at_tail(drain, 0, tail[0]);
+        enum step did = drain_lanes(drain, tail, !told, to, budget);
+        if (did == NO_MEMORY || told)
+            break;
+        uint64_t most = did == HELD ? 1 : UINT64_MAX;
+        struct leg leg = {
+            .tail = tail[0], .budget = budget, .most = most, .begin = begin
+        };
+        if (to->len >= budget || drain_ring(drain, 0, leg, to) != TAKEN)
+            break;
+    }
+    drain->first = (drain->first + 1) % (drain->n_lanes - 1);
+    for (uint32_t lane = 0; lane < drain->n_lanes; lane++)
+        if (!at_tail(drain, lane, tail[lane]))
+            return true;
+    return false;
+}
+
+unsigned adp_drain_fill(const struct adp_drain *drain)
+{
+    uint64_t fullest = 0;
+    for (uint32_t lane = 0; lane < drain->n_lanes; lane++) {
+        /* Relaxed: an estimate. */
+        uint64_t tail = atomic_load_explicit(&adp_region_ring(drain->region, lane)->tail,
+                                             memory_order_relaxed);
+        uint64_t size = adp_region_ring_bytes(drain->region, lane);
+        uint64_t used = tail - drain->lane[lane].head;
+        uint64_t percent = used < size ? used * 100 / size : 100;
+        if (!drain->lane[lane].damaged && percent > fullest)
+            fullest = percent;
+    }
+    return (unsigned)fullest;
+}
+
+void adp_drain_mark(struct adp_drain *drain)
+{
+    read_tails(drain, drain->mark);
+}
+
+bool adp_drain_reached(const struct adp_drain *drain)
+{
+    for (uint32_t lane = 0; lane < drain->n_lanes; lane++)
+        /* As a distance, like all positions: a mark is at most a ring ahead. */
+        if (!drain->lane[lane].damaged &&
+            (int64_t)(drain->mark[lane] - drain->lane[lane].head) > 0)
+            return false;
+    return true;
+}
+
+static uint64_t lane_left(const struct adp_drain *d, uint32_t lane)
+{
+    const struct lane_state *l = &d->lane[lane];
+    uint64_t next = atomic_load_explicit(&adp_region_ring(d->region, lane)->next_seq,
+                                         memory_order_relaxed);
+    return l->damaged || next <= l->next_seq ? 0 : next - l->next_seq;
+}
+
+uint64_t adp_drain_left(const struct adp_drain *drain)
+{
+    uint64_t left = 0;
+    for (uint32_t lane = 0; lane < drain->n_lanes; lane++)
+        left += lane_left(drain, lane);
     return left;
 }
 
 void adp_drain_end(struct adp_drain *drain, struct adp_line *to, uint64_t at_ns)
 {
     for (uint32_t lane = 0; lane < drain->n_lanes; lane++) {
-        struct lane_state *l = &drain->lane[lane];
-        uint64_t next = atomic_load_explicit(
-            &adp_region_ring(drain->region, lane)->next_seq, memory_order_relaxed);
-        if (l->damaged || next <= l->next_seq)
-            continue;
-        if (put_loss(drain, lane, "record", next - l->next_seq, at_ns, to))
-            l->next_seq = next;
+        uint64_t left = lane_left(drain, lane);
+        if (left && put_loss(drain, lane, "record", left, at_ns, to))
+            drain->lane[lane].next_seq += left;
     }
 }

@@ -1,251 +1,345 @@
 /* SPDX-License-Identifier: MIT */
-/* The log (core/log.h). */
+/* The log (core/log.h): who does the writing, when, and how long others wait for it. */
 #include "core/log.h"
 
+#include "core/logfile.h"
+
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <stdio.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
     BATCH = 256 * 1024, /* bytes of lines per write */
     POLL_MS = 5,
-    TRY_MS = 10, /* between tries while flushing against a failing disk */
-    TRIES = 200, /* of them: two seconds */
-    PATH_CAP = 4096
+    BUSY_PERCENT = 25, /* of a ring: no sleep */
+    AIM_PERCENT = 12   /* what the thread would like to find */
 };
 
+static const uint64_t MS = 1000000u;
+static const uint64_t SHORTEST_NS = 100000u; /* sleep; a timer is late by half of that */
+static const uint64_t TRY_NS = 10000000u;    /* after a failed write */
+static const uint64_t LOCK_NS = 50000u;      /* first wait for another process's lock */
+static const uint64_t LOCK_MOST_NS = 2000000u;
+static const uint64_t PATIENCE_NS = 1900000000u; /* flush, and close before it gives up */
+static const uint64_t LAST_NS = 100000000u; /* close after that: two seconds in all */
+
 struct adp_log {
-    pthread_mutex_t mutex;
+    /* The writer's alone: the thread's from adp_log_start on, until then the caller's. */
     struct adp_drain *drain;
     struct adp_line lines; /* drained, not written yet */
     size_t written;        /* bytes of `lines` that are in the file */
-    int fd;                /* -1: to be opened */
-    char path[PATH_CAP];
-    uint64_t rotate_bytes, size;
-    uint32_t keep, poll_ms;
-    bool reopen, stop, threaded, opened_once;
+    uint64_t n_lines;      /* of records, in `lines` */
+    struct adp_logfile file;
+    uint64_t poll_ns, sleep_ns;
+    uint64_t flushing; /* the flush whose records are marked in the drain */
+    bool ending;       /* the losses at the end are drained too */
     const struct adp_clock *clock;
+
+    pthread_mutex_t mutex; /* guards what follows, up to `count` */
+    bool reopen, stop, give_up;
+    struct adp_logfile *move;         /* owned: where to go on; NULL: here */
+    uint64_t flush_asked, flush_done; /* numbers of flushes */
+    bool writing;                     /* the writer is in a system call on the file */
+    bool ended;                       /* the thread has let go of everything */
+    bool orphan;                      /* the thread frees it all, nobody waits any more */
+    int failure;                      /* of the last write; 0: it succeeded */
     struct adp_log_count count;
-    int wake; /* eventfd */
+
+    char path[ADP_LOGFILE_PATH]; /* for messages: of who calls, not the writer's */
+    bool threaded;
+    int wake, done; /* eventfds: for the thread, and for who waits for it */
     pthread_t thread;
 };
 
-/* --- the file --- */
+/* --- signals --- */
 
-static int make_folders(const char *path)
+/* All but those that a fault of the thread itself raises: these the host wants to see. */
+static void most_signals(sigset_t *set)
 {
-    char folder[PATH_CAP];
-    size_t n = strlen(path);
-    memcpy(folder, path, n + 1);
-    for (char *slash = strchr(folder + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        if (mkdir(folder, 0777) < 0 && errno != EEXIST)
-            return -errno;
-        *slash = '/';
+    static const int faults[] = { SIGSEGV, SIGBUS,  SIGFPE, SIGILL,
+                                  SIGTRAP, SIGABRT, SIGSYS };
+    sigfillset(set);
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++)
+        sigdelset(set, faults[i]);
+}
+
+/* In the caller's own thread: what a write may raise is held back, and taken away unless it
+ * was waiting before. */
+struct quiet {
+    sigset_t held, before, mask;
+};
+
+static void quiet_begin(struct quiet *q)
+{
+    sigemptyset(&q->held);
+    sigaddset(&q->held, SIGXFSZ);
+    sigaddset(&q->held, SIGPIPE);
+    sigemptyset(&q->before);
+    sigpending(&q->before);
+    pthread_sigmask(SIG_BLOCK, &q->held, &q->mask);
+}
+
+static void quiet_end(struct quiet *q)
+{
+    static const int raised[] = { SIGXFSZ, SIGPIPE };
+    static const struct timespec now = { 0, 0 };
+    for (size_t i = 0; i < sizeof raised / sizeof raised[0]; i++) {
+        sigset_t one;
+        sigemptyset(&one);
+        sigaddset(&one, raised[i]);
+        if (!sigismember(&q->before, raised[i]))
+            sigtimedwait(&one, NULL, &now);
     }
-    return 0;
+    pthread_sigmask(SIG_SETMASK, &q->mask, NULL);
 }
 
-static int open_file(struct adp_log *log)
+/* --- waiting --- */
+
+static void signal_fd(int fd)
 {
-    struct stat st;
-    int made = make_folders(log->path);
-    if (made < 0)
-        return made;
-    /* O_NONBLOCK: a FIFO that nobody reads is an error now, not a thread that hangs. */
-    int fd =
-        open(log->path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
-    if (fd < 0)
-        return -errno;
-    if (fstat(fd, &st) < 0) {
-        int code = errno;
-        close(fd);
-        return -code;
-    }
-    log->fd = fd;
-    log->size = (uint64_t)st.st_size;
-    return 0;
+    uint64_t one = 1;
+    ssize_t n = write(fd, &one, sizeof one);
+    (void)n; /* full: it is signalled already */
 }
 
-/* PATH.jsonl → PATH.i.jsonl; a path without that ending gets the number behind it. */
-static void rotated_name(const struct adp_log *log, uint32_t i, char *to, size_t cap)
+/* Up to `ns`, or until the eventfd is signalled. With the signals blocked, so that the time
+ * is the time: there is no clock here to ask how much is left. */
+static void wait_fd(int fd, uint64_t ns)
 {
-    size_t n = strlen(log->path), end = strlen(".jsonl");
-    bool known = n > end && strcmp(log->path + n - end, ".jsonl") == 0;
-    size_t stem = known ? n - end : n;
-    snprintf(to, cap, "%.*s.%u%s", (int)stem, log->path, i, known ? ".jsonl" : "");
-}
-
-static void rotate(struct adp_log *log)
-{
-    char from[PATH_CAP + 16], to[PATH_CAP + 16];
-    for (uint32_t i = log->keep; i > 1; i--) {
-        rotated_name(log, i - 1, from, sizeof from);
-        rotated_name(log, i, to, sizeof to);
-        rename(from, to); /* the first times there is none */
-    }
-    rotated_name(log, 1, to, sizeof to);
-    if (log->keep)
-        rename(log->path, to);
-    else
-        unlink(log->path);
-}
-
-/* True when our descriptor is still the file at the path: another process may have
- * rotated. */
-static bool is_current(const struct adp_log *log)
-{
-    struct stat ours, theirs;
-    return fstat(log->fd, &ours) == 0 && stat(log->path, &theirs) == 0 &&
-           ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
-}
-
-/* Puts the snapshot in force before what waits, in the file just opened. */
-static void put_opening(struct adp_log *log)
-{
-    const struct adp_line *opening = adp_drain_opening(log->drain);
-    size_t rest = log->lines.len - log->written;
-    if (!opening->len || opening->broken || !adp_line_reserve(&log->lines, opening->len))
+    struct timespec t = { (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
+    struct pollfd one = { .fd = fd, .events = POLLIN };
+    sigset_t most;
+    uint64_t n;
+    most_signals(&most);
+    if (ppoll(&one, 1, &t, &most) > 0 && read(fd, &n, sizeof n) < 0)
         return;
-    memmove(log->lines.text + log->written + opening->len, log->lines.text + log->written,
-            rest);
-    memcpy(log->lines.text + log->written, opening->text, opening->len);
-    log->lines.len += opening->len;
 }
 
-/* The file to write to next: opened, rotated when it is full, opened anew when it was asked for
- * or when what we hold is no longer what is at the path (removed, moved away, replaced). In the
- * middle of a line it stays the same. */
-static int ready_file(struct adp_log *log)
-{
-    bool between = log->written == 0 || log->lines.text[log->written - 1] == '\n';
-    if (log->fd >= 0 && between) {
-        bool current = is_current(log);
-        bool full = log->rotate_bytes && log->size >= log->rotate_bytes;
-        if (full && current)
-            rotate(log);
-        if (full || !current || log->reopen) {
-            close(log->fd);
-            log->fd = -1;
-            log->reopen = false;
-        }
-    }
-    if (log->fd >= 0)
-        return 0;
-    int opened = open_file(log);
-    if (opened < 0)
-        return opened;
-    if (log->opened_once)
-        put_opening(log);
-    log->opened_once = true;
-    return 0;
-}
+/* --- one step: the writer's --- */
 
-/* --- one step --- */
-
-/* Takes back the beginning of a line that a failed write left at the end of the file, so that
- * whoever else appends finds whole lines. Only if nobody has appended behind it yet. */
-static void take_back_fragment(struct adp_log *log)
-{
-    struct stat st;
-    size_t start = log->written;
-    while (start > 0 && log->lines.text[start - 1] != '\n')
-        start--;
-    size_t fragment = log->written - start;
-    off_t end = lseek(log->fd, 0, SEEK_CUR);
-    if (!fragment || end < 0 || fstat(log->fd, &st) < 0 || st.st_size != end ||
-        ftruncate(log->fd, end - (off_t)fragment) < 0)
-        return;
-    log->written = start;
-    log->size -= fragment;
-    log->count.bytes -= fragment;
-}
-
-/* Writes what is drained. 0, or -errno with the rest kept. */
-static int write_lines(struct adp_log *log)
-{
-    if (log->written == log->lines.len)
-        return 0;
-    int ready = ready_file(log);
-    if (ready < 0)
-        return ready;
-    while (log->written < log->lines.len) {
-        ssize_t n =
-            write(log->fd, log->lines.text + log->written, log->lines.len - log->written);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0) {
-            int code = errno;
-            take_back_fragment(log);
-            return -code;
-        }
-        log->written += (size_t)n;
-        log->size += (uint64_t)n;
-        log->count.bytes += (uint64_t)n;
-    }
-    adp_line_clear(&log->lines);
-    log->written = 0;
-    return 0;
-}
-
-/* One batch. True when more is waiting. */
-static bool step(struct adp_log *log, int *ret_error)
+/* False: it is to give up, and must not begin to write again. */
+static bool begin_writing(struct adp_log *log)
 {
     pthread_mutex_lock(&log->mutex);
-    *ret_error = write_lines(log);
-    bool more = false;
-    if (*ret_error == 0) {
-        more = adp_drain_run(log->drain, &log->lines, BATCH);
-        if (log->lines.broken) {
-            log->lines.broken = false;
-            *ret_error = -ENOMEM;
-        }
-        int wrote = write_lines(log);
-        if (*ret_error == 0)
-            *ret_error = wrote;
-    }
-    if (*ret_error < 0)
-        log->count.write_errors++;
+    bool go = !log->give_up;
+    log->writing = go;
+    log->count.pending = log->lines.len - log->written;
+    log->count.memory = log->lines.cap;
     pthread_mutex_unlock(&log->mutex);
-    return more || *ret_error < 0;
+    return go;
 }
 
-static void wait_ms(struct adp_log *log, uint32_t ms)
+/* False: nobody waits any more; what the region and the clock were may be gone. */
+static bool end_writing(struct adp_log *log, int code)
 {
-    struct pollfd wake = { .fd = log->wake, .events = POLLIN };
-    uint64_t n;
-    if (poll(&wake, 1, (int)ms) > 0 && read(log->wake, &n, sizeof n) < 0)
-        return;
+    pthread_mutex_lock(&log->mutex);
+    bool go = !log->orphan;
+    log->writing = false;
+    log->count.bytes = log->file.bytes;
+    log->count.pending = log->lines.len - log->written;
+    log->count.memory = log->lines.cap;
+    log->count.lines += code == 0 ? log->n_lines : 0;
+    pthread_mutex_unlock(&log->mutex);
+    return go;
+}
+
+/* Writes what is drained. 0; -errno with the rest kept; -ECANCELED: it is to end. */
+static int write_lines(struct adp_log *log)
+{
+    struct quiet quiet;
+    if (log->written == log->lines.len)
+        return 0;
+    if (!begin_writing(log))
+        return -ECANCELED;
+    if (!log->threaded)
+        quiet_begin(&quiet);
+    int code = adp_logfile_write(&log->file, &log->lines, &log->written,
+                                 adp_drain_opening(log->drain));
+    if (!log->threaded)
+        quiet_end(&quiet);
+    if (!end_writing(log, code))
+        return -ECANCELED;
+    if (code < 0)
+        return code;
+    adp_line_clear(&log->lines);
+    log->written = 0;
+    log->n_lines = 0;
+    return 0;
+}
+
+static int drain_lines(struct adp_log *log, bool *ret_more)
+{
+    uint64_t before = adp_drain_count(log->drain).lines;
+    *ret_more = adp_drain_run(log->drain, &log->lines, BATCH);
+    log->n_lines = adp_drain_count(log->drain).lines - before;
+    log->file.front =
+        adp_drain_opened(log->drain) ? adp_drain_opening(log->drain)->len : 0;
+    if (!log->lines.broken)
+        return 0;
+    log->lines.broken = false;
+    return -ENOMEM;
+}
+
+/* One batch: what waits, then what there is. *ret_more: the rings were not emptied. */
+static int step(struct adp_log *log, bool *ret_more)
+{
+    *ret_more = true;
+    int code = write_lines(log);
+    if (code < 0)
+        return code;
+    int drained = drain_lines(log, ret_more);
+    code = write_lines(log);
+    return code < 0 ? code : drained;
+}
+
+static bool is_waiting_for_lock(const struct adp_log *log, int code)
+{
+    return code == -EWOULDBLOCK && log->file.misses > 0;
+}
+
+static void note_step(struct adp_log *log, int code)
+{
+    struct adp_drained drained = adp_drain_count(log->drain);
+    pthread_mutex_lock(&log->mutex);
+    log->count.dropped = drained.dropped;
+    log->count.write_errors += log->file.troubles;
+    if (code < 0 && !is_waiting_for_lock(log, code))
+        log->count.write_errors++;
+    log->failure = code;
+    pthread_mutex_unlock(&log->mutex);
+    log->file.troubles = 0;
+}
+
+/* The losses at the end, once; false: they do not fit into memory yet. */
+static bool drain_end(struct adp_log *log)
+{
+    uint64_t before = adp_drain_count(log->drain).lines;
+    if (!log->ending)
+        adp_drain_end(log->drain, &log->lines, log->clock->wall_ns(log->clock->ctx));
+    log->n_lines += adp_drain_count(log->drain).lines - before;
+    log->ending = !log->lines.broken;
+    log->lines.broken = false;
+    return log->ending;
+}
+
+/* How long to sleep after a step that found the fullest ring `fill` percent full. */
+static uint64_t rest(struct adp_log *log, int code, bool more, unsigned fill)
+{
+    uint64_t ns = log->poll_ns;
+    if (is_waiting_for_lock(log, code)) {
+        ns = LOCK_NS << (log->file.misses < 6 ? log->file.misses : 6);
+        return ns < LOCK_MOST_NS ? ns : LOCK_MOST_NS;
+    }
+    if (code < 0)
+        return TRY_NS;
+    if (fill)
+        ns = log->sleep_ns * AIM_PERCENT / fill;
+    if (ns < SHORTEST_NS)
+        ns = SHORTEST_NS;
+    log->sleep_ns = ns < log->poll_ns ? ns : log->poll_ns;
+    return more || fill >= BUSY_PERCENT ? 0 : log->sleep_ns;
+}
+
+/* --- the thread --- */
+
+struct asked {
+    bool stop, give_up;
+    uint64_t flush;
+};
+
+static void go_on_in(struct adp_log *log, struct adp_logfile *next)
+{
+    adp_logfile_move(&log->file, next->path, next->rotate_bytes, next->keep, NULL);
+    free(next);
+}
+
+static struct asked take_asked(struct adp_log *log)
+{
+    pthread_mutex_lock(&log->mutex);
+    struct asked asked = { log->stop, log->give_up, log->flush_asked };
+    struct adp_logfile *next = log->move;
+    log->move = NULL;
+    log->file.reopen |= log->reopen;
+    log->reopen = false;
+    pthread_mutex_unlock(&log->mutex);
+    if (next)
+        go_on_in(log, next);
+    if (asked.flush != log->flushing) {
+        adp_drain_mark(log->drain);
+        log->flushing = asked.flush;
+    }
+    return asked;
+}
+
+static void note_flushed(struct adp_log *log)
+{
+    pthread_mutex_lock(&log->mutex);
+    bool news = log->flush_done != log->flushing;
+    log->flush_done = log->flushing;
+    pthread_mutex_unlock(&log->mutex);
+    if (news)
+        signal_fd(log->done);
+}
+
+static void destroy(struct adp_log *log)
+{
+    adp_logfile_close(&log->file);
+    if (log->wake >= 0)
+        close(log->wake);
+    if (log->done >= 0)
+        close(log->done);
+    free(log->move);
+    adp_line_finish(&log->lines);
+    adp_drain_destroy(log->drain);
+    pthread_mutex_destroy(&log->mutex);
+    free(log);
+}
+
+static void let_go(struct adp_log *log)
+{
+    pthread_mutex_lock(&log->mutex);
+    bool orphan = log->orphan;
+    log->ended = true;
+    pthread_mutex_unlock(&log->mutex);
+    if (orphan)
+        destroy(log);
+    else
+        signal_fd(log->done);
 }
 
 static void *run(void *arg)
 {
     struct adp_log *log = arg;
     for (;;) {
-        int error = 0;
-        bool more = step(log, &error);
-        pthread_mutex_lock(&log->mutex);
-        bool stop = log->stop;
-        pthread_mutex_unlock(&log->mutex);
-        if (stop)
-            return NULL;
-        if (error < 0 || !more)
-            wait_ms(log, error < 0 ? TRY_MS : log->poll_ms);
+        struct asked asked = take_asked(log);
+        if (asked.give_up)
+            break;
+        unsigned fill = adp_drain_fill(log->drain);
+        bool more;
+        int code = step(log, &more);
+        if (code == -ECANCELED)
+            break;
+        note_step(log, code);
+        if (code == 0 && adp_drain_reached(log->drain))
+            note_flushed(log);
+        if (code == 0 && asked.stop && !more) {
+            if (log->ending)
+                break;
+            if (drain_end(log))
+                continue;
+        }
+        uint64_t ns = rest(log, code, more, fill);
+        if (ns)
+            wait_fd(log->wake, ns);
     }
-}
-
-static void wake(struct adp_log *log)
-{
-    uint64_t one = 1;
-    ssize_t n = write(log->wake, &one, sizeof one);
-    (void)n; /* full: it is awake already */
+    let_go(log);
+    return NULL;
 }
 
 /* --- what others call --- */
@@ -254,68 +348,121 @@ int adp_log_open_take(struct adp_log **ret, const struct adp_log_options *option
                       struct adp_drain *drain, struct adp_error *err)
 {
     struct adp_log *log = calloc(1, sizeof *log);
-    size_t n = strlen(options->path);
-    if (!log || n >= PATH_CAP) {
-        free(log);
+    if (!log) {
         adp_drain_destroy(drain);
-        return n >= PATH_CAP
-                   ? adp_error_set(err, ADP_EINVAL, "the log's path is too long")
-                   : adp_error_set(err, ADP_ENOMEM, "out of memory");
+        return adp_error_set(err, ADP_ENOMEM, "out of memory");
     }
-    memcpy(log->path, options->path, n + 1);
     log->drain = drain;
-    log->fd = -1;
-    log->rotate_bytes = options->rotate_bytes;
-    log->keep = options->keep;
-    log->poll_ms = options->poll_ms ? options->poll_ms : POLL_MS;
+    log->poll_ns = (options->poll_ms ? options->poll_ms : POLL_MS) * MS;
+    log->sleep_ns = log->poll_ns;
     log->clock = options->clock;
     adp_line_init(&log->lines);
     pthread_mutex_init(&log->mutex, NULL);
     log->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    int opened = log->wake < 0 ? -errno : open_file(log);
-    if (opened < 0) {
-        adp_error_set(err, ADP_EIO, "cannot open the log %s: %s", log->path,
-                      strerror(-opened));
-        adp_log_close(log, NULL);
-        return ADP_EIO;
+    log->done = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    int events = log->wake < 0 || log->done < 0 ? -errno : 0;
+    int code = adp_logfile_init(&log->file, options->path, options->rotate_bytes,
+                                options->keep, err);
+    int opened = code < 0 || events < 0 ? events : adp_logfile_open(&log->file);
+    if (code == 0 && opened < 0)
+        code = adp_error_set(err, ADP_EIO, "cannot open the log %s: %s", log->file.path,
+                             strerror(-opened));
+    if (code < 0) {
+        destroy(log);
+        return code;
     }
-    log->opened_once = true;
+    memcpy(log->path, log->file.path, sizeof log->path);
     *ret = log;
     return 0;
 }
 
 int adp_log_start(struct adp_log *log, struct adp_error *err)
 {
+    sigset_t most, before;
+    most_signals(&most);
+    log->threaded = true; /* before there is a thread to read it */
+    pthread_sigmask(SIG_SETMASK, &most, &before);
     int code = pthread_create(&log->thread, NULL, run, log);
-    if (code)
-        return adp_error_set(err, ADP_EIO, "cannot start the log's thread: %s",
-                             strerror(code));
-    log->threaded = true;
-    return 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (code == 0)
+        return 0;
+    log->threaded = false;
+    return adp_error_set(err, ADP_EIO, "cannot start the log's thread: %s",
+                         strerror(code));
 }
 
-/* Steps until everything is written; gives up after TRIES failures. */
+/* Without the thread: steps until the rings are empty and all is written, as long as
+ * trying takes less than the patience. */
 static int write_all(struct adp_log *log)
 {
-    int error = 0;
-    for (int failures = 0; failures < TRIES;) {
-        if (!step(log, &error))
+    bool more = true;
+    for (uint64_t waited = 0;;) {
+        take_asked(log);
+        int code = step(log, &more);
+        note_step(log, code);
+        if (code == 0 && !more)
             return 0;
-        if (error < 0) {
-            failures++;
-            poll(NULL, 0, TRY_MS);
+        if (code < 0 && waited >= PATIENCE_NS)
+            return code;
+        if (code < 0) {
+            uint64_t ns = rest(log, code, more, 0);
+            wait_fd(log->wake, ns);
+            waited += ns;
         }
     }
-    return error;
+}
+
+/* Waits for the thread: up to `ns`, for whatever `reached` asks. In steps: the eventfd may
+ * tell of a flush that nobody waits for any more, and one such costs a step. */
+static bool wait_for(struct adp_log *log, uint64_t ns,
+                     bool (*reached)(const struct adp_log *log))
+{
+    const uint64_t step_ns = ns / 10;
+    for (uint64_t waited = 0;; waited += step_ns) {
+        pthread_mutex_lock(&log->mutex);
+        bool is = reached(log);
+        pthread_mutex_unlock(&log->mutex);
+        if (is || waited >= ns)
+            return is;
+        wait_fd(log->done, step_ns);
+    }
+}
+
+static bool is_flushed(const struct adp_log *log)
+{
+    return log->flush_done == log->flush_asked;
+}
+
+static bool has_ended(const struct adp_log *log)
+{
+    return log->ended;
+}
+
+static const char *failure_text(int failure)
+{
+    return failure < 0 ? strerror(-failure) : "the write does not return";
 }
 
 int adp_log_flush(struct adp_log *log, struct adp_error *err)
 {
-    int error = write_all(log);
-    if (error < 0)
-        return adp_error_set(err, ADP_EIO, "cannot write the log %s: %s", log->path,
-                             strerror(-error));
-    return 0;
+    int failure = 0;
+    if (!log->threaded) {
+        failure = write_all(log);
+        if (failure == 0)
+            return 0;
+    } else {
+        pthread_mutex_lock(&log->mutex);
+        log->flush_asked++;
+        pthread_mutex_unlock(&log->mutex);
+        signal_fd(log->wake);
+        if (wait_for(log, PATIENCE_NS, is_flushed))
+            return 0;
+        pthread_mutex_lock(&log->mutex);
+        failure = log->failure;
+        pthread_mutex_unlock(&log->mutex);
+    }
+    return adp_error_set(err, ADP_EIO, "cannot write the log %s: %s", log->path,
+                         failure_text(failure));
 }
 
 void adp_log_reopen(struct adp_log *log)
@@ -323,83 +470,154 @@ void adp_log_reopen(struct adp_log *log)
     pthread_mutex_lock(&log->mutex);
     log->reopen = true;
     pthread_mutex_unlock(&log->mutex);
-    wake(log);
+    signal_fd(log->wake);
 }
 
-int adp_log_try(const char *path, struct adp_error *err)
+/* A file that can be opened there, and closed again; the caller's. */
+static int open_once(struct adp_logfile **ret, const struct adp_log_options *options,
+                     struct adp_error *err)
 {
-    struct adp_log log = { .fd = -1 };
-    size_t n = strlen(path);
-    if (n >= PATH_CAP)
-        return adp_error_set(err, ADP_EINVAL, "the log's path is too long");
-    memcpy(log.path, path, n + 1);
-    int opened = open_file(&log);
+    struct adp_logfile *next = malloc(sizeof *next);
+    if (!next)
+        return adp_error_set(err, ADP_ENOMEM, "out of memory");
+    int code =
+        adp_logfile_init(next, options->path, options->rotate_bytes, options->keep, err);
+    int opened = code < 0 ? 0 : adp_logfile_open(next);
     if (opened < 0)
-        return adp_error_set(err, ADP_EIO, "cannot open the log %s: %s", path,
+        code = adp_error_set(err, ADP_EIO, "cannot open the log %s: %s", next->path,
                              strerror(-opened));
-    close(log.fd);
+    if (code < 0) {
+        free(next);
+        return code;
+    }
+    adp_logfile_close(next);
+    *ret = next;
     return 0;
 }
 
-void adp_log_move(struct adp_log *log, const char *path, uint64_t rotate_bytes,
-                  uint32_t keep)
+int adp_log_try(const struct adp_log_options *options, struct adp_error *err)
 {
+    struct adp_logfile *file;
+    int code = open_once(&file, options, err);
+    if (code == 0)
+        free(file);
+    return code;
+}
+
+int adp_log_move(struct adp_log *log, const struct adp_log_options *options,
+                 struct adp_error *err)
+{
+    struct adp_logfile *next;
+    int code = open_once(&next, options, err);
+    if (code < 0)
+        return code;
+    /* What cannot be written where it belongs now goes on to the next file. */
+    adp_log_flush(log, NULL);
     pthread_mutex_lock(&log->mutex);
-    log->rotate_bytes = rotate_bytes;
-    log->keep = keep;
-    if (strcmp(log->path, path) != 0) {
-        memcpy(log->path, path, strlen(path) + 1); /* as long as adp_log_try allows */
-        log->reopen = true;
-    }
+    struct adp_logfile *former = log->move;
+    log->move = next;
+    memcpy(log->path, next->path, sizeof log->path);
     pthread_mutex_unlock(&log->mutex);
-    wake(log);
+    free(former);
+    signal_fd(log->wake);
+    return 0;
 }
 
 struct adp_log_count adp_log_counts(struct adp_log *log)
 {
     pthread_mutex_lock(&log->mutex);
-    struct adp_drained drained = adp_drain_count(log->drain);
     struct adp_log_count count = log->count;
     pthread_mutex_unlock(&log->mutex);
-    count.lines = drained.lines;
-    count.dropped = drained.dropped;
     return count;
 }
 
-static int finish(struct adp_log *log, struct adp_error *err)
+/* What has not reached the file. The thread has ended or is within a write, so the drain is
+ * nobody's; how far that write will come nobody knows, and all of its lines count. */
+struct lost {
+    uint64_t lines, records;
+    int failure;
+};
+
+static struct lost count_lost(const struct adp_log *log)
 {
-    if (log->threaded) {
+    struct lost lost = { 0, adp_drain_left(log->drain), log->failure };
+    size_t at = log->writing ? 0 : log->written;
+    for (; at < log->lines.len; at++)
+        lost.lines += log->lines.text[at] == '\n';
+    /* The opening of a file is in the one before already. */
+    if (lost.lines > log->n_lines)
+        lost.lines = log->n_lines;
+    return lost;
+}
+
+/* Lets the thread end by itself where it is within a write that does not return: it frees
+ * the log when it does. False: it has ended. */
+static bool leave_behind(struct adp_log *log, struct lost *ret_lost)
+{
+    for (;;) {
         pthread_mutex_lock(&log->mutex);
-        log->stop = true;
+        log->orphan = !log->ended && log->writing;
+        bool behind = log->orphan;
+        if (behind)
+            *ret_lost = count_lost(log);
+        if (behind)
+            pthread_detach(log->thread);
+        bool ended = log->ended;
         pthread_mutex_unlock(&log->mutex);
-        wake(log);
-        pthread_join(log->thread, NULL);
+        if (behind || ended)
+            return behind;
+        wait_fd(log->done, TRY_NS); /* it computes, and will come by */
     }
-    int error = write_all(log);
-    if (error == 0) {
-        adp_drain_end(log->drain, &log->lines, log->clock->wall_ns(log->clock->ctx));
-        error = write_all(log);
+}
+
+/* True: the thread has the log for good. */
+static bool end_thread(struct adp_log *log, struct lost *ret_lost)
+{
+    pthread_mutex_lock(&log->mutex);
+    log->stop = true;
+    pthread_mutex_unlock(&log->mutex);
+    signal_fd(log->wake);
+    if (!wait_for(log, PATIENCE_NS, has_ended)) {
+        pthread_mutex_lock(&log->mutex);
+        log->give_up = true;
+        pthread_mutex_unlock(&log->mutex);
+        signal_fd(log->wake);
+        if (!wait_for(log, LAST_NS, has_ended) && leave_behind(log, ret_lost))
+            return true;
     }
-    if (error == 0)
-        return 0;
-    return adp_error_set(err, ADP_EIO,
-                         "the log %s is not whole, %zu bytes and what was still "
-                         "queued are lost: %s",
-                         log->path, log->lines.len - log->written, strerror(-error));
+    pthread_join(log->thread, NULL);
+    *ret_lost = count_lost(log);
+    return false;
+}
+
+static void end_alone(struct adp_log *log, struct lost *ret_lost)
+{
+    int code = write_all(log);
+    if (code == 0 && drain_end(log))
+        write_all(log);
+    *ret_lost = count_lost(log);
 }
 
 int adp_log_close(struct adp_log *log, struct adp_error *err)
 {
+    struct lost lost = { 0 };
+    bool behind = false;
+    char path[ADP_LOGFILE_PATH];
     if (!log)
         return 0;
-    int code = log->opened_once ? finish(log, err) : 0;
-    if (log->fd >= 0)
-        close(log->fd);
-    if (log->wake >= 0)
-        close(log->wake);
-    adp_line_finish(&log->lines);
-    adp_drain_destroy(log->drain);
-    pthread_mutex_destroy(&log->mutex);
-    free(log);
-    return code;
+    memcpy(path, log->path, sizeof path);
+    if (log->threaded)
+        behind = end_thread(log, &lost);
+    else
+        end_alone(log, &lost);
+    if (!behind)
+        destroy(log);
+    if (!behind && lost.lines == 0 && lost.records == 0)
+        return 0;
+    return adp_error_set(
+        err, ADP_EIO,
+        "the log %s is not whole, %llu lines and %llu queued records are "
+        "lost: %s",
+        path, (unsigned long long)lost.lines, (unsigned long long)lost.records,
+        failure_text(lost.failure));
 }

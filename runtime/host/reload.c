@@ -123,13 +123,15 @@ static int make_room(adp_runtime *rt, struct adp_errors *errors)
 
 /* --- state --- */
 
-/* A policy that a lane is inside, for the message. */
-static const char *policy_inside(const adp_runtime *rt, uint32_t lane)
+/* What a lane is inside, for the message. */
+static const char *inside(const adp_runtime *rt, uint32_t lane)
 {
     const struct adp_generation *g = rt->edition->generation;
-    uint64_t i = atomic_load_explicit(&adp_region_call(rt->region, lane)->policy,
-                                      memory_order_relaxed);
-    return i < g->n_members ? g->member[i].policy->name : "unknown";
+    const struct adp_call *call = adp_region_call(rt->region, lane);
+    uint64_t i = atomic_load_explicit(&call->policy, memory_order_relaxed);
+    if (!atomic_load_explicit(&call->start_ns, memory_order_acquire))
+        return "an outcome";
+    return i < g->n_members ? g->member[i].policy->name : "a policy";
 }
 
 /* Waits until nobody is inside the generation in force, and the gate is closed then. */
@@ -153,7 +155,7 @@ static int close_gate(adp_runtime *rt, struct adp_errors *errors)
     adp_errors_add(errors, ADP_ESTATE, rt->edition->config->file, nowhere,
                    "a policy has to hand over its state, and %s has not returned for a "
                    "second on lane %u",
-                   policy_inside(rt, lane), lane);
+                   inside(rt, lane), lane);
     return ADP_ESTATE;
 }
 
@@ -285,6 +287,7 @@ static int check_log(const adp_runtime *rt, const struct adp_edition *e,
                      struct adp_errors *errors)
 {
     const struct adp_edition *old = rt->edition;
+    const struct adp_log_options log = adp_host_log_options(rt, e);
     adp_error err = { 0 };
     int code = ADP_EINVAL;
     if (!old->log_path != !e->log_path)
@@ -297,21 +300,24 @@ static int check_log(const adp_runtime *rt, const struct adp_edition *e,
                        "open anew");
     else if (same_path(old, e))
         return 0;
-    else if ((code = adp_log_try(e->log_path, &err)) < 0)
+    else if ((code = adp_log_try(&log, &err)) < 0)
         adp_errors_add(errors, code, e->config->file, nowhere, "%s", err.text);
     return code;
 }
 
-/* Everything decided before goes to the file before. When that cannot be written, it goes
- * to the new one: rather there than nowhere. */
+/* Everything decided before goes to the file before. It could be opened a moment ago: that
+ * it cannot be now is no reason to undo what is in force. */
 static void move_log(adp_runtime *rt, const struct adp_edition *old,
-                     const struct adp_edition *e)
+                     const struct adp_edition *e, struct adp_errors *errors)
 {
-    if (!rt->log)
-        return;
-    if (!same_path(old, e))
-        adp_log_flush(rt->log, NULL);
-    adp_log_move(rt->log, e->log_path, e->config->rotate_bytes, e->config->keep);
+    const struct adp_log_options log = adp_host_log_options(rt, e);
+    adp_error err = { 0 };
+    bool same = same_path(old, e) &&
+                old->config->rotate_bytes == e->config->rotate_bytes &&
+                old->config->keep == e->config->keep;
+    if (rt->log && !same && adp_log_move(rt->log, &log, &err) < 0)
+        adp_errors_add(errors, ADP_NOTE, e->config->file, nowhere,
+                       "the log goes on where it was: %s", err.text);
 }
 
 /* --- the calls --- */
@@ -335,7 +341,7 @@ static int reload(adp_runtime *rt, struct adp_config *config, struct adp_errors 
         adp_edition_destroy(e);
         return code;
     }
-    move_log(rt, old, e);
+    move_log(rt, old, e, errors);
     adp_host_reclaim(rt);
     return 0;
 }

@@ -253,18 +253,24 @@ int adp_host_record_words(adp_runtime *rt, const struct adp_edition *e, adp_erro
     return code;
 }
 
+struct adp_log_options adp_host_log_options(const adp_runtime *rt,
+                                            const struct adp_edition *e)
+{
+    return (struct adp_log_options) {
+        .path = e->log_path,
+        .rotate_bytes = e->config->rotate_bytes,
+        .keep = e->config->keep,
+        .clock = &rt->clock,
+    };
+}
+
 static int open_log(adp_runtime *rt, adp_error *err)
 {
     struct adp_drain *drain;
     int code = adp_drain_create(&drain, rt->region, rt->edition->config->log_inline, err);
     if (code < 0)
         return code;
-    struct adp_log_options options = {
-        .path = rt->edition->log_path,
-        .rotate_bytes = rt->edition->config->rotate_bytes,
-        .keep = rt->edition->config->keep,
-        .clock = &rt->clock,
-    };
+    const struct adp_log_options options = adp_host_log_options(rt, rt->edition);
     code = adp_log_open_take(&rt->log, &options, drain, err);
     if (code == 0 && !rt->options.own_thread)
         code = adp_log_start(rt->log, err);

@@ -116,6 +116,9 @@ void adp_edition_destroy(struct adp_edition *e);
  * force. */
 void adp_host_seal(const struct adp_runtime *rt, struct adp_edition *e,
                    struct adp_errors *errors);
+/* Where the log of an edition goes. Borrows from both. */
+struct adp_log_options adp_host_log_options(const adp_runtime *rt,
+                                            const struct adp_edition *e);
 /* Records the words that the lines of an edition share. ADP_ENOMEM, ADP_EFULL. */
 int adp_host_record_words(struct adp_runtime *rt, const struct adp_edition *e,
                           struct adp_error *err);

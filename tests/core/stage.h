@@ -30,6 +30,8 @@ struct stage {
     struct adp_line lines;
 };
 
+static uint64_t stage_instance = 0xabc; /* for the next stage_open */
+
 static uint64_t stage_mono(void *ctx)
 {
     return ((struct stage *)ctx)->now_ns;
@@ -96,8 +98,8 @@ static void stage_open(struct stage *s, const struct adp_policy *const *policies
     s->memory = aligned_alloc(ADP_LINE_BYTES, (bytes + 63) & ~(size_t)63);
     ck_assert_ptr_nonnull(s->memory);
     memset(s->memory, 0, bytes);
-    ck_assert_int_eq(adp_region_create(&s->region, s->memory, bytes, &shape, 0xabc, NULL),
-                     0);
+    ck_assert_int_eq(
+        adp_region_create(&s->region, s->memory, bytes, &shape, stage_instance, NULL), 0);
     ck_assert_int_eq(adp_publisher_create(&s->publisher, s->region, true, NULL), 0);
     ck_assert_int_eq(adp_signals_create(&s->signals, NULL), 0);
     for (uint32_t i = 0; i < 2; i++)
@@ -181,7 +183,7 @@ static inline json_t *stage_lines(struct stage *s)
 {
     json_t *all = json_array();
     adp_line_clear(&s->lines);
-    while (adp_drain_run(s->drain, &s->lines, 1 << 20))
+    while (adp_drain_run(s->drain, &s->lines, SIZE_MAX))
         ;
     const char *at = s->lines.text, *end = at ? at + s->lines.len : at;
     while (at < end) {

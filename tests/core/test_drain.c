@@ -131,6 +131,132 @@ START_TEST(a_snapshot_comes_before_the_decisions_that_name_it)
 }
 END_TEST
 
+/* What the lines are, in order: "s1" a snapshot, "d1" a decision on it, "x" anything else. */
+static void order(json_t *all, char *to, size_t cap)
+{
+    size_t i, at = 0;
+    json_t *line;
+    json_array_foreach(all, i, line)
+    {
+        const char *kind = json_object_get(line, "verdict")    ? "d"
+                           : json_object_get(line, "snapshot") ? "s"
+                                                               : "x";
+        at += (size_t)snprintf(to + at, cap - at, "%s%d ", kind,
+                               (int)number(line, "snapshot"));
+    }
+}
+
+START_TEST(decisions_stand_between_the_snapshot_they_name_and_the_next)
+{
+    char found[128];
+    stage_publish(&stage, 0.1, 1);
+    stage_decide(&stage, "a");
+    stage_decide(&stage, "b");
+    stage_publish(&stage, 0.2, 2);
+    stage_publish(&stage, 0.3, 3);
+    stage_decide(&stage, "c");
+    json_t *all = stage_lines(&stage);
+    order(all, found, sizeof found);
+    ck_assert_str_eq(found, "s1 d1 d1 s2 s3 d3 ");
+    json_decref(all);
+}
+END_TEST
+
+START_TEST(a_decision_kept_waiting_still_has_all_that_its_snapshot_said)
+{
+    /* More snapshots than the drain remembers, and nobody drains meanwhile. */
+    for (int i = 0; i < 300; i++) {
+        stage_publish(&stage, 0.5, i);
+        if (i % 10 == 0)
+            stage_decide(&stage, "r");
+    }
+    json_t *all = stage_lines(&stage);
+    ck_assert_uint_eq(count(all, "verdict"), 30);
+    ck_assert_uint_eq(count(all, "dropped"), 0);
+    for (size_t i = 0; i < 30; i++) {
+        json_t *line = stage_line(all, "verdict", i);
+        ck_assert_uint_eq(number(line, "snapshot"), i * 10 + 1);
+        ck_assert_ptr_nonnull(
+            json_object_get(json_object_get(line, "sources"), "kv_pressure"));
+    }
+    json_decref(all);
+}
+END_TEST
+
+START_TEST(a_snapshot_that_was_lost_is_not_waited_for)
+{
+    while (adp_region_ring(stage.region, 0)->dropped < 2)
+        stage_publish(&stage, 0.5, 1);
+    stage_decide(&stage, "r");
+    json_t *all = stage_lines(&stage);
+    ck_assert_uint_eq(count(all, "verdict"), 1);
+    json_decref(all);
+}
+END_TEST
+
+START_TEST(no_lane_starves_while_another_fills_the_budget)
+{
+    struct adp_decision d;
+    for (int i = 0; i < 20; i++)
+        stage_decide(&stage, "r");
+    adp_decide(stage.lane[1], &stage.generations, NULL, NULL, &d, NULL);
+    adp_line_clear(&stage.lines);
+    for (size_t i = 0; i < 2; i++) /* one line each, and there are two lanes */
+        ck_assert(adp_drain_run(stage.drain, &stage.lines, stage.lines.len + 1));
+    ck_assert_ptr_nonnull(memmem(stage.lines.text, stage.lines.len, "\"lane\":2", 8));
+}
+END_TEST
+
+START_TEST(what_is_left_is_what_is_queued_and_what_was_dropped)
+{
+    json_decref(stage_lines(&stage));
+    ck_assert_uint_eq(adp_drain_left(stage.drain), 0);
+    for (int i = 0; i < 1000; i++)
+        stage_decide(&stage, "r");
+    ck_assert_uint_gt(adp_region_ring(stage.region, 1)->dropped, 0);
+    ck_assert_uint_eq(adp_drain_left(stage.drain), 1000);
+    json_decref(stage_lines(&stage));
+    ck_assert_uint_eq(adp_drain_left(stage.drain),
+                      adp_region_ring(stage.region, 1)->dropped);
+    adp_drain_end(stage.drain, &stage.lines, 1);
+    ck_assert_uint_eq(adp_drain_left(stage.drain), 0);
+}
+END_TEST
+
+START_TEST(a_mark_is_reached_when_what_was_before_it_is_drained)
+{
+    stage_decide(&stage, "before");
+    adp_drain_mark(stage.drain);
+    ck_assert(!adp_drain_reached(stage.drain));
+    stage_decide(&stage, "after");
+    adp_line_clear(&stage.lines);
+    adp_drain_run(stage.drain, &stage.lines, 1);
+    while (!adp_drain_reached(stage.drain)) /* the words, then the decision before it */
+        adp_drain_run(stage.drain, &stage.lines, stage.lines.len + 1);
+    ck_assert_ptr_nonnull(memmem(stage.lines.text, stage.lines.len, "\"before\"", 8));
+    ck_assert_ptr_null(memmem(stage.lines.text, stage.lines.len, "\"after\"", 7));
+}
+END_TEST
+
+START_TEST(fill_is_of_the_fullest_ring)
+{
+    json_decref(stage_lines(&stage));
+    ck_assert_uint_eq(adp_drain_fill(stage.drain), 0);
+    stage_decide(&stage, "r");
+    uint64_t bytes = adp_region_ring(stage.region, 1)->tail;
+    uint64_t half = (1 << 15) / bytes; /* the ring has 64 KiB */
+    for (uint64_t i = 1; i < half; i++)
+        stage_decide(&stage, "r");
+    ck_assert_uint_ge(adp_drain_fill(stage.drain), 49);
+    ck_assert_uint_le(adp_drain_fill(stage.drain), 50);
+    while (adp_region_ring(stage.region, 1)->dropped == 0)
+        stage_decide(&stage, "r");
+    ck_assert_uint_ge(adp_drain_fill(stage.drain), 99);
+    json_decref(stage_lines(&stage));
+    ck_assert_uint_eq(adp_drain_fill(stage.drain), 0);
+}
+END_TEST
+
 START_TEST(the_opening_is_the_snapshot_in_force)
 {
     ck_assert_uint_eq(adp_drain_opening(stage.drain)->len, 0);
@@ -142,6 +268,30 @@ START_TEST(the_opening_is_the_snapshot_in_force)
     ck_assert_uint_eq(number(line, "snapshot"), 2);
     ck_assert_str_eq(stage_text(line, "experiment"), "e");
     json_decref(line);
+}
+END_TEST
+
+START_TEST(a_snapshot_is_the_first_line_of_a_run)
+{
+    static const bool opened[] = { false, true, true };
+    static const unsigned lines[] = { 1, 3, 1 };
+    stage_decide(&stage, "a");
+    stage_publish(&stage, 0.1, 1);
+    stage_decide(&stage, "b");
+    stage_decide(&stage, "c");
+    stage_publish(&stage, 0.2, 1);
+    for (unsigned i = 0; i < 3; i++) {
+        uint64_t before = adp_drain_count(stage.drain).lines;
+        adp_line_clear(&stage.lines);
+        ck_assert_int_eq(adp_drain_run(stage.drain, &stage.lines, SIZE_MAX), i < 2);
+        ck_assert_uint_eq(adp_drain_count(stage.drain).lines - before, lines[i]);
+        ck_assert_int_eq(adp_drain_opened(stage.drain), opened[i]);
+        if (opened[i])
+            ck_assert_int_eq(memcmp(stage.lines.text,
+                                    adp_drain_opening(stage.drain)->text,
+                                    adp_drain_opening(stage.drain)->len),
+                             0);
+    }
 }
 END_TEST
 
@@ -321,6 +471,14 @@ int main(void)
     tcase_add_test(t, lines_are_numbered_without_the_records_that_are_none);
     tcase_add_test(t, a_loss_at_the_very_end_is_said_by_the_end);
     tcase_add_test(t, a_snapshot_comes_before_the_decisions_that_name_it);
+    tcase_add_test(t, decisions_stand_between_the_snapshot_they_name_and_the_next);
+    tcase_add_test(t, a_decision_kept_waiting_still_has_all_that_its_snapshot_said);
+    tcase_add_test(t, a_snapshot_that_was_lost_is_not_waited_for);
+    tcase_add_test(t, no_lane_starves_while_another_fills_the_budget);
+    tcase_add_test(t, what_is_left_is_what_is_queued_and_what_was_dropped);
+    tcase_add_test(t, a_mark_is_reached_when_what_was_before_it_is_drained);
+    tcase_add_test(t, fill_is_of_the_fullest_ring);
+    tcase_add_test(t, a_snapshot_is_the_first_line_of_a_run);
     tcase_add_test(t, the_opening_is_the_snapshot_in_force);
     tcase_add_test(t, a_budget_stops_between_lines_and_nothing_is_lost);
     tcase_add_test(t, an_outcome_keeps_every_fact_the_host_adds);
