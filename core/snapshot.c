@@ -35,6 +35,7 @@ int adp_publisher_create(struct adp_publisher **ret, struct adp_region *region,
         adp_publisher_destroy(p);
         return adp_error_set(err, ADP_ENOMEM, "out of memory");
     }
+    p->next = adp_history_next(p->history);
     *ret = p;
     return 0;
 }
