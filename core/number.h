@@ -18,6 +18,11 @@
  * anything else: empty, blanks, hexadecimal, a comma, trailing bytes. [any] */
 bool adp_number_parse(const char *text, size_t len, double *ret);
 
+/* Reads the number that begins at `p` and goes up to a blank, a tab, the end of the line
+ * (\n, \r) or `end`; returns what is behind it, or NULL, *ret untouched, where
+ * adp_number_parse refuses those bytes. [any] */
+const char *adp_number_scan(const char *p, const char *end, double *ret);
+
 /* Writes `value` so that it reads back to the same bits, and as short as that can be: an
  * integer below 2^53, a decimal with up to 6 places, or else the shortest digits, laid out
  * as %.15g, %.16g or %.17g would, whichever is the first that has them all. Minus zero is
