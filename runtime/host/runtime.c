@@ -2,6 +2,7 @@
 /* <admitperf/runtime.h>: opening, starting, lanes, publishing, deciding, closing. */
 #include "core/error.h"
 #include "core/promtext.h"
+#include "runtime/host/reach.h"
 #include "runtime/host/state.h"
 #include "runtime/host/words.h"
 
@@ -87,6 +88,7 @@ static int open_config(adp_runtime **ret, struct adp_config *config,
         return code;
     }
     note_unused(config, errors);
+    adp_host_note_reach(config, rt->loaded, rt->params, errors);
     *ret = rt;
     return 0;
 }
