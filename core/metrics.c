@@ -602,6 +602,16 @@ uint32_t adp_metrics_find_hashed(const struct adp_metrics *m, const char *name,
     return i == ADP_NO_SERIES ? i : m->names[i].first;
 }
 
+uint32_t adp_metrics_names(const struct adp_metrics *m)
+{
+    return m->cleared ? 0 : m->n_names;
+}
+
+uint64_t adp_metrics_name_hash(const struct adp_metrics *m, uint32_t i)
+{
+    return m->names[i].hash;
+}
+
 const struct adp_series *adp_metrics_same(const struct adp_metrics *m,
                                           const struct adp_series *as)
 {
