@@ -341,13 +341,23 @@ static int reserve_series(struct adp_metrics *m)
     return 0;
 }
 
+/* As compare_text > 0; the first byte mostly decides. */
+static bool comes_after(struct adp_str a, struct adp_str b)
+{
+    if (a.n && b.n && a.p[0] != b.p[0])
+        return (unsigned char)a.p[0] > (unsigned char)b.p[0];
+    return compare_text(a, b) > 0;
+}
+
 /* Few, and on most pages sorted already. */
 static void sort_labels(struct adp_label *labels, uint32_t n)
 {
     for (uint32_t i = 1; i < n; i++) {
+        if (!comes_after(labels[i - 1].name, labels[i].name))
+            continue;
         struct adp_label moving = labels[i];
         uint32_t j = i;
-        for (; j > 0 && compare_text(labels[j - 1].name, moving.name) > 0; j--)
+        for (; j > 0 && comes_after(labels[j - 1].name, moving.name); j--)
             labels[j] = labels[j - 1];
         labels[j] = moving;
     }
@@ -385,10 +395,11 @@ static int copy_labels(struct adp_metrics *m, const struct adp_label *labels, ui
     to->hash = XXH3_64bits(NULL, 0);
     if (!n)
         return 0;
-    struct adp_label *copy = take(m, n * sizeof *copy, _Alignof(struct adp_label));
-    char *text = copy ? take(m, bytes + 2 * n, 1) : NULL;
-    if (!text)
+    struct adp_label *copy =
+        take(m, n * sizeof *copy + bytes + 2 * n, _Alignof(struct adp_label));
+    if (!copy)
         return adp_error_set(err, ADP_ENOMEM, "out of memory");
+    char *text = (char *)(copy + n);
     memcpy(copy, labels, n * sizeof *copy);
     sort_labels(copy, n);
     for (uint32_t i = 1; i < n; i++)

@@ -51,41 +51,49 @@ struct adp_signals {
     struct adp_rename renames[ADP_MAX_RENAMES]; /* strings: rename_text */
     char *rename_text[ADP_MAX_RENAMES];         /* owned: from, NUL, to, NUL */
     struct feed feeds[FEEDS]; /* open addressing, linear probing; a hash several times */
+    uint32_t n_feeds;
     bool crowded; /* more names than it has room for: all sources are looked at */
 };
 
 /* ---- which source asks for what ---- */
 
-static void add_feed(struct adp_signals *set, uint64_t hash, uint32_t signal,
-                     uint32_t source, uint32_t *room)
+static void add_feed(struct adp_signals *set, const char *metric, uint32_t signal,
+                     uint32_t source)
 {
-    if (!*room) {
+    if (set->n_feeds == FEEDS / 2) {
         set->crowded = true;
         return;
     }
-    --*room;
+    uint64_t hash = adp_metrics_hash(metric, strlen(metric));
     uint32_t at = (uint32_t)hash % FEEDS;
     while (set->feeds[at].used)
         at = (at + 1) % FEEDS;
     set->feeds[at] = (struct feed) { hash, (uint16_t)signal, (uint16_t)source, true };
+    set->n_feeds++;
 }
 
-/* After sources were added or moved, or metrics renamed. */
-static void index_sources(struct adp_signals *set)
+/* Whoever asks for `rename.from` first is also fed by `rename.to`. */
+static void index_rename(struct adp_signals *set, struct adp_rename rename)
 {
-    uint32_t room = FEEDS / 2; /* every source once, or some under several names */
-    memset(set->feeds, 0, sizeof set->feeds);
-    set->crowded = false;
     for (uint32_t i = 0; i < set->n; i++)
         for (uint32_t k = 0; k < set->signals[i].n_sources; k++) {
-            const char *name = adp_expr_metric(set->signals[i].sources[k].expr, 0);
-            add_feed(set, adp_metrics_hash(name, strlen(name)), i, k, &room);
-            for (uint32_t r = 0; r < set->n_renames; r++) {
-                const char *to = set->renames[r].to;
-                if (strcmp(set->renames[r].from, name) == 0)
-                    add_feed(set, adp_metrics_hash(to, strlen(to)), i, k, &room);
-            }
+            const struct adp_expr *source = set->signals[i].sources[k].expr;
+            if (strcmp(adp_expr_metric(source, 0), rename.from) == 0)
+                add_feed(set, rename.to, i, k);
         }
+}
+
+/* After sources were added, which moves those behind them. */
+static void index_sources(struct adp_signals *set)
+{
+    memset(set->feeds, 0, sizeof set->feeds);
+    set->n_feeds = 0;
+    set->crowded = false;
+    for (uint32_t i = 0; i < set->n; i++)
+        for (uint32_t k = 0; k < set->signals[i].n_sources; k++)
+            add_feed(set, adp_expr_metric(set->signals[i].sources[k].expr, 0), i, k);
+    for (uint32_t r = 0; r < set->n_renames; r++)
+        index_rename(set, set->renames[r]);
 }
 
 /* A bit for each source whose first metric is on the page. */
@@ -199,8 +207,7 @@ int adp_signals_rename(struct adp_signals *set, const char *from, const char *to
     set->rename_text[set->n_renames] = text;
     set->renames[set->n_renames] =
         (struct adp_rename) { .from = text, .to = text + n_from };
-    set->n_renames++;
-    index_sources(set);
+    index_rename(set, set->renames[set->n_renames++]);
     return 0;
 }
 
