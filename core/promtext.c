@@ -500,7 +500,9 @@ static const char *read_rest_again(const char *p, const char *end, bool openmetr
     s.newline = s.end = newline ? newline : end;
     if (s.end > p && s.end[-1] == '\r')
         s.end--;
-    if ((p < s.end && !is_kind(*p, BLANK)) || read_rest(&s))
+    /* an exemplar may hold any text but what makes the page none */
+    if ((p < s.end && !is_kind(*p, BLANK)) || memchr(p, '\0', (size_t)(s.end - p)) ||
+        read_rest(&s))
         return NULL;
     *ret_has_time = s.has_time;
     *ret_time_s = s.time_s;
