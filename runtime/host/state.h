@@ -51,7 +51,6 @@ struct adp_filled {
     uint32_t *id; /* owned */
     uint32_t n, cap;
 };
-enum { ADP_PUBLISHER_METRICS = 3 };
 
 struct adp_runtime {
     struct adp_host_options options;

@@ -159,7 +159,7 @@ ADP_API int adp_runtime_open_text(adp_runtime **ret, const char *text, const cha
  * start. `user` is borrowed until close. It stays over reloads; a configuration that does
  * not know the signal leaves it unused. Metrics given with a request do not ask it.
  * ADP_EINVAL: no such signal (the nearest is named), or it has a function already;
- * ADP_EFULL: it has 32 sources; ADP_ESTATE. */
+ * ADP_EFULL: it has 64 sources; ADP_ESTATE. */
 ADP_API int adp_runtime_source(adp_runtime *rt, const char *signal, adp_source_fn read,
                                void *user, adp_error *err);
 /* [control] Opens the log and starts its thread. After fork. ADP_EIO, ADP_ENOMEM,
