@@ -21,9 +21,9 @@
  * the last. [hot] the thread that has the lane, in the request path: allocates nothing,
  * takes no contended lock, makes no system call but reading the clock. [any] any thread.
  * The exceptions of [hot], all bounded: metrics given with a request allocate until the
- * lane has seen as many (512 series and 64 KiB of names never do); a thread that finds a
- * policy of one thread at a time, or a reload that hands state over, at work yields its
- * core until that is done.
+ * lane has seen as many (512 series under 120 names, in 64 KiB of text, never do); a
+ * thread that finds a policy of one thread at a time, or a reload that hands state over,
+ * at work yields its core until that is done.
  *
  * Pointers may be NULL only where it is said; `err` and `errors` may always be.
  *
