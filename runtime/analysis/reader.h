@@ -70,9 +70,21 @@ struct adp_entry_gate {
     struct adp_text signal, param;
 };
 
-/* Everything borrowed from the reader, until its next line. Numbers: NaN is absent. */
+/* What the host said of a request. */
+struct adp_facts {
+    struct adp_text tenant;
+    double priority, prompt_tokens; /* NaN: it did not say */
+};
+
+/* Everything borrowed from the reader and the line, until the reader's next line.
+ * Numbers: NaN is absent. */
 struct adp_entry {
     enum adp_entry_kind kind;
+    /* Two entries with the same print, 0 apart, say the same but for: at, lane, seq,
+     * not_finite, the values of signals, request_id, handle, and the decision's and the
+     * outcome's own (marked *). So what follows from identity, params, gates and names need be looked up
+     * once only. */
+    uint64_t print;
     double at;                /* seconds since the epoch */
     struct adp_text instance; /* which writing process */
     int64_t lane, seq;        /* -1: absent */
@@ -97,15 +109,16 @@ struct adp_entry {
     size_t n_gates;
     bool has_gates;                  /* the card says which; it may say none */
     struct adp_text signal_quantity; /* of the card */
-    enum adp_action verdict;
-    struct adp_text reason;
-    bool enforced;      /* true when the line does not say: it was the answer */
-    bool shadow;        /* role */
-    bool fault;         /* the verdict is on_error's, not the policy's */
-    double margin;      /* >= 0 when the policy fires */
-    double slo_ttft_ms; /* disclosure.slo.ttft_ms */
+    enum adp_action verdict;         /* * */
+    struct adp_text reason;          /* * */
+    bool enforced;          /* * true when the line does not say: it was the answer */
+    bool shadow;            /* * role */
+    bool fault;             /* * the verdict is on_error's, not the policy's */
+    double margin;          /* * >= 0 when the policy fires */
+    struct adp_facts facts; /* * of the request */
+    double slo_ttft_ms;     /* disclosure.slo.ttft_ms */
 
-    /* Outcomes */
+    /* Outcomes, all * */
     double ttft_ms;
     bool ttft_given; /* the key is there, whatever it holds */
     int ok;          /* 1 met its SLO, 0 did not, -1 the host does not say */
