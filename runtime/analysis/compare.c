@@ -374,7 +374,7 @@ int adp_compare_paths(const char *baseline, const char *policy, struct adp_compa
     if (!e)
         e = read_path(compare, policy, err);
     if (!e)
-        e = adp_tally_finish(compare->tally);
+        e = adp_tally_settle(compare->tally, err);
     if (!e)
         e = choose_sides(compare, paths, n_first, err);
     if (!e)
@@ -490,7 +490,7 @@ int adp_compare_experiment(const char *experiment, const char *const *roots, siz
     for (size_t i = 0; i < wanted.n; i++)
         free(wanted.known[i]);
     if (!e)
-        e = adp_tally_finish(compare->tally);
+        e = adp_tally_settle(compare->tally, err);
     if (!e)
         e = take_experiment(compare, experiment, err);
     if (!e)

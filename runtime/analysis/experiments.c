@@ -113,8 +113,6 @@ static int add_run(struct adp_experiments *experiments, const struct adp_run *ru
 static int group(struct adp_experiments *experiments)
 {
     size_t n;
-    if (adp_tally_finish(experiments->tally))
-        return ADP_ENOMEM;
     const struct adp_run *runs = adp_tally_runs(experiments->tally, &n);
     for (size_t i = 0; i < n; i++)
         if (add_run(experiments, &runs[i]))
@@ -140,6 +138,8 @@ int adp_experiments_read(const char *const *paths, size_t n, struct adp_experime
         e = adp_logs_read(&experiments->logs, 0, experiments->tally, NULL, NULL, err);
     if (!e)
         e = adp_logs_any(&experiments->logs, 1, err);
+    if (!e)
+        e = adp_tally_settle(experiments->tally, err);
     if (!e)
         e = group(experiments);
     if (e) {

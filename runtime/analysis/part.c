@@ -117,10 +117,11 @@ static int keep_params(struct adp_part *part, const struct adp_entry *entry)
     return 0;
 }
 
-int adp_part_init(struct adp_part *part, struct adp_key identity, uint32_t file,
-                  const struct adp_entry *entry)
+int adp_part_init(struct adp_part *part, struct adp_store *store, struct adp_key identity,
+                  uint32_t file, const struct adp_entry *entry)
 {
     XXH3_state_t state;
+    part->store = store;
     digest_candidate(&state, entry);
     part->candidate = XXH3_128bits_digest(&state).low64;
     part->identity = identity;
@@ -142,7 +143,7 @@ void adp_part_finish(struct adp_part *part)
     }
     for (size_t i = 0; i < part->n_signals; i++) {
         free(part->signals[i].name);
-        adp_sample_finish(&part->signals[i].sample);
+        adp_sample_finish(part->store, &part->signals[i].sample);
     }
     for (size_t i = 0; i < part->n_gates; i++) {
         free(part->gates[i].signal);
@@ -210,27 +211,84 @@ static int add_whys(struct adp_part *part, const struct adp_entry *entry)
     return 0;
 }
 
+static int add_instance(struct adp_part *part, uint64_t instance)
+{
+    if (!instance || (part->n_instances && part->instances[0] == instance))
+        return 0;
+    for (size_t i = 0; i < part->n_instances; i++)
+        if (part->instances[i] == instance)
+            return 0;
+    if (part->n_instances == ADP_PART_MAX_WRITERS) {
+        part->ignored++;
+        return 0;
+    }
+    uint64_t *all = adp_grow(part->instances, &part->cap_instances, part->n_instances + 1,
+                             sizeof *all);
+    if (!all)
+        return ADP_ENOMEM;
+    part->instances = all;
+    all[part->n_instances++] = instance;
+    return 0;
+}
+
+static int add_reading(struct adp_part *part, struct adp_part_signal *signal,
+                       double value)
+{
+    /* A key written twice on one line is one reading. */
+    if (isnan(value) || signal->last == part->lines)
+        return 0;
+    signal->last = part->lines;
+    signal->magnitude += fabs(value);
+    return adp_sample_add(part->store, &signal->sample, value);
+}
+
 static int add_signals(struct adp_part *part, const struct adp_entry *entry)
 {
+    bool fits = entry->n_signals <= ADP_PART_MAX_SIGNALS;
+    part->print = 0;
     for (size_t i = 0; i < entry->n_signals; i++) {
-        const struct adp_log_reading *reading = &entry->signals[i];
         bool full = false;
-        struct adp_part_signal *signal = signal_of(part, reading->name, i, &full);
-        if (!signal) {
-            if (!full)
-                return ADP_ENOMEM;
-            part->ignored++;
-            continue;
-        }
-        /* A key written twice on one line is one reading. */
-        if (isnan(reading->value) || signal->last == part->lines)
-            continue;
-        signal->last = part->lines;
-        signal->magnitude += fabs(reading->value);
-        if (adp_sample_add(&signal->sample, reading->value))
+        struct adp_part_signal *signal =
+            signal_of(part, entry->signals[i].name, i, &full);
+        if (!signal && !full)
             return ADP_ENOMEM;
+        part->ignored += full;
+        fits &= !full;
+        if (full)
+            continue;
+        if (fits)
+            part->kept_at[i] = (uint16_t)(signal - part->signals);
+        int e = add_reading(part, signal, entry->signals[i].value);
+        if (e)
+            return e;
+    }
+    part->print = fits ? entry->print : 0;
+    return 0;
+}
+
+/* Lines of one print name the same signals in the same order. */
+static int add_same_signals(struct adp_part *part, const struct adp_entry *entry)
+{
+    for (size_t i = 0; i < entry->n_signals; i++) {
+        int e =
+            add_reading(part, &part->signals[part->kept_at[i]], entry->signals[i].value);
+        if (e)
+            return e;
     }
     return 0;
+}
+
+/* What names and lists a line holds: the same on all lines of its print. */
+static int add_words(struct adp_part *part, const struct adp_entry *entry)
+{
+    if (!part->notes && keep(&part->notes, entry->notes))
+        return ADP_ENOMEM;
+    int e = add_signals(part, entry);
+    if (e)
+        return e;
+    return add_whys(part, entry) || add_instance(part, adp_text_hash(entry->instance))
+               ? ADP_ENOMEM
+               : 0;
 }
 
 static double reading_of(const struct adp_entry *entry, struct adp_text name)
@@ -447,26 +505,6 @@ static int add_gates(struct adp_part *part, const struct adp_entry *entry)
 /* ---- a line -------------------------------------------------------------------------
  */
 
-static int add_instance(struct adp_part *part, uint64_t instance)
-{
-    if (!instance || (part->n_instances && part->instances[0] == instance))
-        return 0;
-    for (size_t i = 0; i < part->n_instances; i++)
-        if (part->instances[i] == instance)
-            return 0;
-    if (part->n_instances == ADP_PART_MAX_WRITERS) {
-        part->ignored++;
-        return 0;
-    }
-    uint64_t *all = adp_grow(part->instances, &part->cap_instances, part->n_instances + 1,
-                             sizeof *all);
-    if (!all)
-        return ADP_ENOMEM;
-    part->instances = all;
-    all[part->n_instances++] = instance;
-    return 0;
-}
-
 /* What was decided on what. A sum over lines, so that their order says nothing. */
 static uint64_t fingerprint(const struct adp_entry *entry)
 {
@@ -520,11 +558,10 @@ int adp_part_add(struct adp_part *part, const struct adp_entry *entry)
     part->lines++;
     part->not_finite += entry->not_finite;
     add_time(part, entry->at, entry->at);
-    if (!part->notes && keep(&part->notes, entry->notes))
-        return ADP_ENOMEM;
-    if (add_signals(part, entry) || add_whys(part, entry) ||
-        add_instance(part, adp_text_hash(entry->instance)))
-        return ADP_ENOMEM;
+    int e = entry->print && entry->print == part->print ? add_same_signals(part, entry)
+                                                        : add_words(part, entry);
+    if (e)
+        return e;
     if (entry->kind != ADP_ENTRY_DECISION)
         return 0;
     add_verdict(part, entry);
@@ -542,11 +579,14 @@ static int merge_signals(struct adp_part *into, struct adp_part *from)
         struct adp_text name = { signal->name, strlen(signal->name) };
         struct adp_part_signal *to = signal_of(into, name, i, &full);
         if (full) {
-            into->ignored += signal->sample.n;
+            into->ignored += signal->sample.pile.n;
             continue;
         }
-        if (!to || adp_sample_merge(&to->sample, &signal->sample))
-            return ADP_ENOMEM;
+        int e =
+            to ? adp_sample_merge(into->store, &to->sample, from->store, &signal->sample)
+               : ADP_ENOMEM;
+        if (e)
+            return e;
         to->magnitude += signal->magnitude;
         if (!to->why[0])
             memcpy(to->why, signal->why, sizeof to->why);
@@ -640,8 +680,12 @@ int adp_part_merge(struct adp_part *into, struct adp_part *from)
         into->notes = from->notes;
         from->notes = NULL;
     }
-    if (merge_signals(into, from) || merge_gates(into, from))
-        return ADP_ENOMEM;
+    into->print = 0;
+    int e = merge_signals(into, from);
+    if (!e)
+        e = merge_gates(into, from);
+    if (e)
+        return e;
     for (size_t i = 0; i < from->n_instances; i++)
         if (add_instance(into, from->instances[i]))
             return ADP_ENOMEM;

@@ -46,6 +46,7 @@ struct adp_part_rule {
 };
 
 struct adp_part {
+    struct adp_store *store; /* of its tally */
     struct adp_key identity; /* hash of the five, file apart */
     uint64_t candidate; /* hash of experiment, policy and params: what repeats share */
     uint32_t file;
@@ -71,6 +72,9 @@ struct adp_part {
 
     struct adp_part_signal *signals;
     size_t n_signals, cap_signals;
+    /* Where the signals of lines of this print (reader.h) are kept; 0: none is known. */
+    uint64_t print;
+    uint16_t kept_at[ADP_PART_MAX_SIGNALS];
 
     bool has_gates; /* some line's card says which gates there are */
     struct adp_part_gate *gates;
@@ -96,13 +100,15 @@ struct adp_part {
 
 /* The hash of an entry's identity. */
 struct adp_key adp_part_identity(const struct adp_entry *entry);
-/* `part` is zeroed storage. 0 or ADP_ENOMEM; finish it in either case. */
-int adp_part_init(struct adp_part *part, struct adp_key identity, uint32_t file,
-                  const struct adp_entry *entry);
+/* `part` is zeroed storage. 0 or ADP_ENOMEM; finish it in either case. The store must
+ * outlive it. */
+int adp_part_init(struct adp_part *part, struct adp_store *store, struct adp_key identity,
+                  uint32_t file, const struct adp_entry *entry);
 void adp_part_finish(struct adp_part *part);
-/* A decision, or a state. 0 or ADP_ENOMEM. */
+/* A decision, or a state. 0, ADP_ENOMEM, ADP_EIO. */
 int adp_part_add(struct adp_part *part, const struct adp_entry *entry);
-/* Moves `from`, of the same identity, into `into`. 0 or ADP_ENOMEM. */
+/* Moves `from`, of the same identity, into `into`, which comes first. 0, ADP_ENOMEM,
+ * ADP_EIO. */
 int adp_part_merge(struct adp_part *into, struct adp_part *from);
 /* Decisions that were the policy's own: all but the faults. What gates and margins are
  * counted over. */

@@ -122,6 +122,8 @@ extern "C" const char *adp_corrupt_word(adp_corrupt corrupt)
         return "longer than 1 MiB";
     case ADP_CORRUPT_UNTERMINATED:
         return "without an end";
+    case ADP_CORRUPT_PACKED:
+        return "damaged where it is packed";
     case ADP_CORRUPT_KINDS:
         break;
     }

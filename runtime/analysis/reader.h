@@ -35,7 +35,7 @@ enum adp_entry_kind {
     ADP_ENTRY_STATE /* a snapshot or a watch sample */
 };
 
-/* Why a line is no entry. The last two are found by whoever splits lines. */
+/* Why a line is no entry. The last three are found by whoever splits lines. */
 enum adp_corrupt {
     ADP_CORRUPT_NOT_UTF8,
     ADP_CORRUPT_NOT_JSON,
@@ -43,6 +43,7 @@ enum adp_corrupt {
     ADP_CORRUPT_UNKNOWN, /* an object, but of none of the five kinds */
     ADP_CORRUPT_TOO_LONG,
     ADP_CORRUPT_UNTERMINATED,
+    ADP_CORRUPT_PACKED, /* no line: what is packed is damaged, or cut short, here */
     ADP_CORRUPT_KINDS
 };
 

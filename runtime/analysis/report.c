@@ -57,8 +57,8 @@ int adp_report_read(const char *const *paths, size_t n, struct adp_report **ret,
         e = adp_logs_any(&report->logs, 1, err);
     if (!e)
         e = check_ours(report, err);
-    if (!e && adp_tally_finish(report->tally))
-        e = adp_error_set(err, ADP_ENOMEM, "out of memory");
+    if (!e)
+        e = adp_tally_settle(report->tally, err);
     if (e) {
         adp_report_destroy(report);
         return e;
