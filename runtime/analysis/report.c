@@ -44,9 +44,17 @@ static int check_ours(const struct adp_report *report, struct adp_error *err)
 int adp_report_read(const char *const *paths, size_t n, struct adp_report **ret,
                     struct adp_error *err)
 {
+    return adp_report_read_telling(paths, n, NULL, ret, err);
+}
+
+int adp_report_read_telling(const char *const *paths, size_t n,
+                            const struct adp_progress *progress, struct adp_report **ret,
+                            struct adp_error *err)
+{
     struct adp_report *report = calloc(1, sizeof *report);
     if (!report)
         return adp_error_set(err, ADP_ENOMEM, "out of memory");
+    report->logs.progress = progress;
     report->tally = adp_tally_create();
     int e = report->tally ? 0 : adp_error_set(err, ADP_ENOMEM, "out of memory");
     for (size_t i = 0; i < n && !e; i++)
