@@ -72,7 +72,7 @@ struct adp_entry_gate {
 };
 
 /* What the host said of a request. */
-struct adp_facts {
+struct adp_entry_facts {
     struct adp_text tenant;
     double priority, prompt_tokens; /* NaN: it did not say */
 };
@@ -112,12 +112,12 @@ struct adp_entry {
     struct adp_text signal_quantity; /* of the card */
     enum adp_action verdict;         /* * */
     struct adp_text reason;          /* * */
-    bool enforced;          /* * true when the line does not say: it was the answer */
-    bool shadow;            /* * role */
-    bool fault;             /* * the verdict is on_error's, not the policy's */
-    double margin;          /* * >= 0 when the policy fires */
-    struct adp_facts facts; /* * of the request */
-    double slo_ttft_ms;     /* disclosure.slo.ttft_ms */
+    bool enforced; /* * true when the line does not say: it was the answer */
+    bool shadow;   /* * role */
+    bool fault;    /* * the verdict is on_error's, not the policy's */
+    double margin; /* * >= 0 when the policy fires */
+    struct adp_entry_facts facts; /* * of the request */
+    double slo_ttft_ms;           /* disclosure.slo.ttft_ms */
 
     /* Outcomes, all * */
     double ttft_ms;
