@@ -110,11 +110,24 @@ static int keep_params(struct adp_part *part, const struct adp_entry *entry)
         if (!param->name)
             return ADP_ENOMEM;
         part->n_params++;
-        if (isnan(param->value) && keep(&param->word, setting->word))
+        if ((isnan(param->value) && keep(&param->word, setting->word)) ||
+            keep(&param->provenance, setting->provenance))
             return ADP_ENOMEM;
     }
     qsort(part->params, part->n_params, sizeof *part->params, by_name);
     return 0;
+}
+
+static int keep_disclosure(struct adp_part_disclosure *to,
+                           const struct adp_disclosure *from)
+{
+    to->capacity_rps = from->capacity_rps;
+    to->unloaded_ttft_ms = from->unloaded_ttft_ms;
+    return keep(&to->model, from->model) || keep(&to->engine, from->engine) ||
+                   keep(&to->hardware, from->hardware) ||
+                   keep(&to->workload, from->workload) || keep(&to->slo, from->slo)
+               ? ADP_ENOMEM
+               : 0;
 }
 
 int adp_part_init(struct adp_part *part, struct adp_store *store, struct adp_key identity,
@@ -127,10 +140,12 @@ int adp_part_init(struct adp_part *part, struct adp_store *store, struct adp_key
     part->identity = identity;
     part->file = file;
     part->first_at = part->last_at = part->margin = part->slo_ttft_ms = NAN;
+    part->least_margin = NAN;
     if (keep(&part->experiment, entry->experiment) ||
         keep(&part->policy, entry->policy) || keep(&part->run, entry->run) ||
         keep(&part->config, entry->config) || keep(&part->notes, entry->notes) ||
-        keep(&part->signal_quantity, entry->signal_quantity))
+        keep(&part->signal_quantity, entry->signal_quantity) ||
+        keep_disclosure(&part->disclosure, &entry->disclosure))
         return ADP_ENOMEM;
     return keep_params(part, entry);
 }
@@ -140,6 +155,7 @@ void adp_part_finish(struct adp_part *part)
     for (size_t i = 0; i < part->n_params; i++) {
         free(part->params[i].name);
         free(part->params[i].word);
+        free(part->params[i].provenance);
     }
     for (size_t i = 0; i < part->n_signals; i++) {
         free(part->signals[i].name);
@@ -160,6 +176,13 @@ void adp_part_finish(struct adp_part *part)
     free(part->gates);
     free(part->rules);
     free(part->instances);
+    free(part->disclosure.model);
+    free(part->disclosure.engine);
+    free(part->disclosure.hardware);
+    free(part->disclosure.workload);
+    free(part->disclosure.slo);
+    adp_series_finish(&part->series);
+    adp_sample_finish(part->store, &part->prompt_tokens);
     *part = (struct adp_part) { 0 };
 }
 
@@ -442,7 +465,7 @@ static enum truth rule_truth(const struct held_gate *held, size_t n, uint32_t ru
 
 /* Rules are ORed. */
 static int add_rules(struct adp_part *part, const struct held_gate *held, size_t n,
-                     enum truth *ret)
+                     double at, enum truth *ret)
 {
     *ret = NO;
     for (size_t i = 0; i < n; i++) {
@@ -457,6 +480,7 @@ static int add_rules(struct adp_part *part, const struct held_gate *held, size_t
             return ADP_ENOMEM;
         enum truth truth = rule_truth(held, n, number);
         rule->held += truth == YES;
+        adp_stretch_add(&rule->stretch, truth == YES, at);
         rule->unknown += truth == UNKNOWN;
         if (truth == YES || (truth == UNKNOWN && *ret == NO))
             *ret = truth;
@@ -491,7 +515,7 @@ static int add_gates(struct adp_part *part, const struct adp_entry *entry)
     for (size_t i = 0; i < n; i++)
         add_would(held, n, i);
     enum truth truth;
-    int e = add_rules(part, held, n, &truth);
+    int e = add_rules(part, held, n, entry->at, &truth);
     if (e)
         return e;
     part->judged += truth != UNKNOWN;
@@ -523,6 +547,8 @@ static void add_margin(struct adp_part *part, double margin)
     part->margins_firing += margin >= 0;
     if (isnan(part->margin) || margin > part->margin)
         part->margin = margin;
+    if (isnan(part->least_margin) || margin < part->least_margin)
+        part->least_margin = margin;
 }
 
 static void add_verdict(struct adp_part *part, const struct adp_entry *entry)
@@ -553,6 +579,34 @@ static void add_time(struct adp_part *part, double first, double last)
         part->last_at = last;
 }
 
+/* Where the decision falls in time, and what was read there. */
+static int add_to_series(struct adp_part *part, const struct adp_entry *entry)
+{
+    int e = 0;
+    struct adp_series_bin *bin = adp_series_at(&part->series, entry->at, &e);
+    if (!bin)
+        return e;
+    bin->decisions++;
+    bin->refusals +=
+        entry->verdict != ADP_ADMIT && !entry->fault && entry->kind == ADP_ENTRY_DECISION;
+    bool mapped = entry->print && entry->print == part->print;
+    for (size_t i = 0; i < entry->n_signals; i++) {
+        bool full;
+        size_t at = i;
+        if (isnan(entry->signals[i].value))
+            continue;
+        if (mapped)
+            at = part->kept_at[i];
+        else {
+            struct adp_part_signal *kept =
+                signal_of(part, entry->signals[i].name, i, &full);
+            at = kept ? (size_t)(kept - part->signals) : ADP_SERIES_SIGNALS;
+        }
+        adp_series_read(bin, at, entry->signals[i].value);
+    }
+    return 0;
+}
+
 int adp_part_add(struct adp_part *part, const struct adp_entry *entry)
 {
     part->lines++;
@@ -560,10 +614,14 @@ int adp_part_add(struct adp_part *part, const struct adp_entry *entry)
     add_time(part, entry->at, entry->at);
     int e = entry->print && entry->print == part->print ? add_same_signals(part, entry)
                                                         : add_words(part, entry);
+    if (!e)
+        e = add_to_series(part, entry);
+    if (e || entry->kind != ADP_ENTRY_DECISION)
+        return e;
+    if (!isnan(entry->facts.prompt_tokens))
+        e = adp_sample_add(part->store, &part->prompt_tokens, entry->facts.prompt_tokens);
     if (e)
         return e;
-    if (entry->kind != ADP_ENTRY_DECISION)
-        return 0;
     add_verdict(part, entry);
     return add_gates(part, entry);
 }
@@ -571,8 +629,12 @@ int adp_part_add(struct adp_part *part, const struct adp_entry *entry)
 /* ---- merging ------------------------------------------------------------------------
  */
 
-static int merge_signals(struct adp_part *into, struct adp_part *from)
+/* `to` says where the first signals of `from` are now. */
+static int merge_signals(struct adp_part *into, struct adp_part *from,
+                         size_t to_series[ADP_SERIES_SIGNALS])
 {
+    for (size_t i = 0; i < ADP_SERIES_SIGNALS; i++)
+        to_series[i] = ADP_SERIES_SIGNALS;
     for (size_t i = 0; i < from->n_signals; i++) {
         struct adp_part_signal *signal = &from->signals[i];
         bool full = false;
@@ -587,6 +649,8 @@ static int merge_signals(struct adp_part *into, struct adp_part *from)
                : ADP_ENOMEM;
         if (e)
             return e;
+        if (i < ADP_SERIES_SIGNALS)
+            to_series[i] = (size_t)(to - into->signals);
         to->magnitude += signal->magnitude;
         if (!to->why[0])
             memcpy(to->why, signal->why, sizeof to->why);
@@ -609,6 +673,7 @@ static void merge_gate(struct adp_part_gate *to, const struct adp_part_gate *gat
 
 static int merge_gates(struct adp_part *into, struct adp_part *from)
 {
+    bool joined = isnan(into->last_at) || !(from->first_at < into->last_at);
     for (size_t i = 0; i < from->n_gates; i++) {
         struct adp_part_gate *gate = &from->gates[i], *to = NULL;
         struct adp_entry_gate line = {
@@ -638,6 +703,7 @@ static int merge_gates(struct adp_part *into, struct adp_part *from)
         struct adp_part_rule *rule = rule_of(into, from->rules[i].rule);
         if (!rule)
             return ADP_ENOMEM;
+        adp_stretch_merge(&rule->stretch, &from->rules[i].stretch, joined);
         rule->held += from->rules[i].held;
         rule->unknown += from->rules[i].unknown;
     }
@@ -666,6 +732,8 @@ static void merge_counts(struct adp_part *into, const struct adp_part *from)
     into->margins_firing += from->margins_firing;
     if (isnan(into->margin) || from->margin > into->margin)
         into->margin = from->margin;
+    if (isnan(into->least_margin) || from->least_margin < into->least_margin)
+        into->least_margin = from->least_margin;
     if (!isnan(from->slo_ttft_ms) && !isnan(into->slo_ttft_ms))
         into->slo_changes += from->slo_ttft_ms != into->slo_ttft_ms;
     if (isnan(into->slo_ttft_ms))
@@ -680,8 +748,14 @@ int adp_part_merge(struct adp_part *into, struct adp_part *from)
         into->notes = from->notes;
         from->notes = NULL;
     }
+    size_t to_series[ADP_SERIES_SIGNALS];
     into->print = 0;
-    int e = merge_signals(into, from);
+    int e = merge_signals(into, from, to_series);
+    if (!e)
+        e = adp_series_merge(&into->series, &from->series, to_series);
+    if (!e)
+        e = adp_sample_merge(into->store, &into->prompt_tokens, from->store,
+                             &from->prompt_tokens);
     if (!e)
         e = merge_gates(into, from);
     if (e)

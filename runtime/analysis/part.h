@@ -10,6 +10,8 @@
 #include "runtime/analysis/index.h"
 #include "runtime/analysis/reader.h"
 #include "runtime/analysis/sample.h"
+#include "runtime/analysis/series.h"
+#include "runtime/analysis/stretch.h"
 
 /* Bounds against hostile logs; beyond them `ignored` counts. */
 #define ADP_PART_MAX_SIGNALS 256u
@@ -41,8 +43,9 @@ struct adp_part_gate {
 
 struct adp_part_rule {
     uint32_t rule;
-    uint64_t held;    /* decisions on which all its gates held */
-    uint64_t unknown; /* on which that cannot be said */
+    uint64_t held;              /* decisions on which all its gates held */
+    struct adp_stretch stretch; /* … one after another */
+    uint64_t unknown;           /* on which that cannot be said */
 };
 
 struct adp_part {
@@ -54,6 +57,7 @@ struct adp_part {
     struct adp_part_param {
         char *name, *word; /* word: its JSON where it is no number */
         double value;
+        char *provenance; /* NULL: not said */
     } * params;
     size_t n_params;
     bool baseline;
@@ -88,8 +92,15 @@ struct adp_part {
     uint64_t
         refused_unfired; /* the policy refused though every rule is known not to hold */
     uint64_t margins, margins_firing;
-    double margin; /* greatest; NaN: none stated */
+    double margin, least_margin; /* greatest and least; NaN: none stated */
     char *signal_quantity;
+
+    struct adp_series series;
+    struct adp_sample prompt_tokens; /* of decisions whose requests say */
+    struct adp_part_disclosure {     /* of the first line; NULL, NaN: not said */
+        char *model, *engine, *hardware, *workload, *slo;
+        double capacity_rps, unloaded_ttft_ms;
+    } disclosure;
 
     double slo_ttft_ms; /* the first stated */
     uint64_t slo_changes;

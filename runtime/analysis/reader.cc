@@ -24,6 +24,7 @@
 #include <clocale>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <deque>
 #include <memory>
 #include <new>
@@ -75,6 +76,7 @@ struct adp_reader {
     std::vector<adp_log_reading> signals;
     std::vector<adp_log_why> whys;
     std::vector<adp_setting> params;
+    std::vector<adp_log_why> provenance;
     std::vector<adp_entry_gate> gates;
     std::deque<std::string> words; /* texts that the line holds in another form */
     std::string copy;              /* the mended line, padded */
@@ -368,7 +370,7 @@ static void take_params(adp_reader &r, const element &value)
         return;
     r.params.clear();
     for (auto field : object) {
-        adp_setting setting = { name_of(r, field.key), { "", 0 }, NAN };
+        adp_setting setting = { name_of(r, field.key), { "", 0 }, NAN, {} };
         setting.value = number_of(field.value);
         if (std::isnan(setting.value)) {
             r.words.emplace_back(simdjson::minify(field.value));
@@ -417,14 +419,51 @@ static void take_card(adp_reader &r, adp_entry &e, const element &value)
     }
 }
 
-static void take_disclosure(adp_entry &e, const element &value)
+static void take_disclosure(adp_reader &r, adp_entry &e, const element &value)
 {
     simdjson::dom::object object, slo;
-    if (value.get(object) || object["slo"].get(slo))
+    adp_disclosure &d = e.disclosure;
+    if (value.get(object))
         return;
+    for (auto field : object)
+        if (field.key == "model")
+            d.model = text_of(r, field.value);
+        else if (field.key == "engine")
+            d.engine = text_of(r, field.value);
+        else if (field.key == "hardware")
+            d.hardware = text_of(r, field.value);
+        else if (field.key == "workload")
+            d.workload = text_of(r, field.value);
+        else if (field.key == "capacity_rps")
+            d.capacity_rps = number_of(field.value);
+        else if (field.key == "unloaded_ttft_ms")
+            d.unloaded_ttft_ms = number_of(field.value);
+    if (object["slo"].get(slo))
+        return;
+    d.slo = text_of(r, object["slo"].value());
     for (auto field : slo)
         if (field.key == "ttft_ms")
             e.slo_ttft_ms = number_of(field.value);
+}
+
+/* Parameters may come before or after; settled in `fill`. */
+static void take_provenance(adp_reader &r, const element &value)
+{
+    simdjson::dom::object object;
+    r.provenance.clear();
+    if (value.get(object))
+        return;
+    for (auto field : object)
+        r.provenance.push_back({ name_of(r, field.key), text_of(r, field.value) });
+}
+
+static void settle_provenance(adp_reader &r)
+{
+    for (auto &param : r.params)
+        for (const auto &one : r.provenance)
+            if (one.name.len == param.name.len &&
+                memcmp(one.name.text, param.name.text, one.name.len) == 0)
+                param.provenance = one.why;
 }
 
 static void take_facts(adp_reader &r, adp_entry &e, const element &value)
@@ -540,6 +579,8 @@ static bool take(adp_reader &r, adp_entry &e, seen &has, string_view key,
         take_whys(r, value);
     else if (key == "params")
         take_params(r, value);
+    else if (key == "provenance")
+        take_provenance(r, value);
     else if (key == "card")
         take_card(r, e, value);
     else if (key == "baseline")
@@ -551,7 +592,7 @@ static bool take(adp_reader &r, adp_entry &e, seen &has, string_view key,
     else if (key == "margin")
         e.margin = number_of(value);
     else if (key == "disclosure")
-        take_disclosure(e, value);
+        take_disclosure(r, e, value);
     else if (key == "request")
         take_facts(r, e, value);
     else if (key == "role")
@@ -583,17 +624,20 @@ static bool fill(adp_reader &r, adp_entry &e, const simdjson::dom::object &objec
     e = {};
     e.at = e.margin = e.slo_ttft_ms = e.ttft_ms = e.lost = NAN;
     e.facts.priority = e.facts.prompt_tokens = NAN;
+    e.disclosure.capacity_rps = e.disclosure.unloaded_ttft_ms = NAN;
     e.lane = e.seq = e.ok = -1;
     e.enforced = true;
     r.signals.clear();
     r.whys.clear();
     r.params.clear();
+    r.provenance.clear();
     r.gates.clear();
     r.words.clear();
     seen has = {};
     for (auto field : object)
         if (!take(r, e, has, field.key, field.value))
             return false;
+    settle_provenance(r);
     e.kind = kind_of(has);
     e.signals = r.signals.data();
     e.n_signals = r.signals.size();
@@ -902,6 +946,10 @@ static void keep_entry(learned &l, const adp_entry &entry)
         keep(l, e.*text.to);
     keep(l, e.signal_quantity);
     keep(l, e.facts.tenant);
+    for (adp_text *fact :
+         { &e.disclosure.model, &e.disclosure.engine, &e.disclosure.hardware,
+           &e.disclosure.workload, &e.disclosure.slo })
+        keep(l, *fact);
     l.signals.assign(e.signals, e.signals + e.n_signals);
     l.whys.assign(e.whys, e.whys + e.n_whys);
     l.params.assign(e.params, e.params + e.n_params);
@@ -915,6 +963,7 @@ static void keep_entry(learned &l, const adp_entry &entry)
     for (auto &param : l.params) {
         keep(l, param.name);
         keep(l, param.word);
+        keep(l, param.provenance);
     }
     for (auto &gate : l.gates) {
         keep(l, gate.signal);

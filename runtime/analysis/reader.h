@@ -58,11 +58,19 @@ struct adp_log_why {
     struct adp_text name, why;
 };
 
+/* What the configuration discloses: what a log cannot know by itself. */
+struct adp_disclosure {
+    struct adp_text model, engine, hardware, workload;
+    struct adp_text slo; /* its JSON */
+    double capacity_rps, unloaded_ttft_ms;
+};
+
 /* A parameter. `value` is NaN when it is no number (the original takes anything);
  * `word` is then its JSON, and empty otherwise. */
 struct adp_setting {
     struct adp_text name, word;
     double value;
+    struct adp_text provenance; /* "fitted", …; absent: the line does not say */
 };
 
 struct adp_entry_gate {
@@ -117,7 +125,8 @@ struct adp_entry {
     bool fault;    /* * the verdict is on_error's, not the policy's */
     double margin; /* * >= 0 when the policy fires */
     struct adp_entry_facts facts; /* * of the request */
-    double slo_ttft_ms;           /* disclosure.slo.ttft_ms */
+    struct adp_disclosure disclosure;
+    double slo_ttft_ms; /* disclosure.slo.ttft_ms */
 
     /* Outcomes, all * */
     double ttft_ms;
