@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What one file says of one identity, as it is added up line by line.
  *
- * An identity is (experiment, policy, params, config, run). Kept apart by file until the
+ * An identity is (experiment, policy, params, config, run), and the arm where arms are to
+ * be kept apart. Kept apart by file until the
  * end, because only then is it known whether two files hold one run or the same run
  * twice. What must be counted by request and not by line is not here (requests.h). */
 #ifndef ADP_ANALYSIS_PART_H
@@ -61,6 +62,7 @@ struct adp_part {
     } * params;
     size_t n_params;
     bool baseline;
+    int arm; /* enum adp_arm when the tally keeps arms apart; else -1 */
 
     uint64_t lines; /* decisions, or states in a part made of states */
     uint64_t faults;

@@ -49,6 +49,7 @@ struct adp_tally {
     size_t n_origins, cap_origins;
     struct words reasons, tenants, priorities;
     struct recent recent[RECENT];
+    bool arms_apart;
 
     /* From finish on */
     struct adp_run *runs;
@@ -80,7 +81,15 @@ struct adp_tally *adp_tally_create(void)
 
 struct adp_tally *adp_tally_branch(const struct adp_tally *tally)
 {
-    return create_on(tally->store);
+    struct adp_tally *branch = create_on(tally->store);
+    if (branch)
+        branch->arms_apart = tally->arms_apart;
+    return branch;
+}
+
+void adp_tally_keep_arms_apart(struct adp_tally *tally)
+{
+    tally->arms_apart = true;
 }
 
 int adp_tally_fault(const struct adp_tally *tally, int code, struct adp_error *err)
@@ -218,6 +227,8 @@ static int find_part(struct adp_tally *tally, uint32_t file,
 {
     struct adp_key identity = adp_part_identity(entry);
     bool is_new;
+    if (tally->arms_apart)
+        identity.high += entry->enforced; /* a hash: one more is another one */
     uint32_t *at = adp_index_at(&tally->part_by_key, part_key(identity, file), &is_new);
     if (!at)
         return ADP_ENOMEM;
@@ -229,6 +240,8 @@ static int find_part(struct adp_tally *tally, uint32_t file,
             destroy_part(part);
             return ADP_ENOMEM;
         }
+        if (tally->arms_apart)
+            part->arm = entry->enforced ? ADP_ARM_GOVERNED : ADP_ARM_UNGOVERNED;
     }
     *ret = *at;
     return 0;
@@ -238,14 +251,17 @@ static int find_part(struct adp_tally *tally, uint32_t file,
 static int part_of(struct adp_tally *tally, uint32_t file, const struct adp_entry *entry,
                    uint32_t *ret)
 {
-    struct recent *recent = &tally->recent[entry->print & (RECENT - 1)];
-    if (entry->print && recent->print == entry->print && recent->file == file) {
+    uint64_t print = entry->print;
+    if (print && tally->arms_apart)
+        print += entry->enforced;
+    struct recent *recent = &tally->recent[print & (RECENT - 1)];
+    if (print && recent->print == print && recent->file == file) {
         *ret = recent->part;
         return 0;
     }
     int e = find_part(tally, file, entry, ret);
-    if (!e && entry->print)
-        *recent = (struct recent) { entry->print, file, *ret };
+    if (!e && print)
+        *recent = (struct recent) { print, file, *ret };
     return e;
 }
 

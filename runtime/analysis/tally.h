@@ -158,6 +158,10 @@ struct adp_tally *adp_tally_create(void);
 struct adp_tally *adp_tally_branch(const struct adp_tally *tally);
 void adp_tally_destroy(struct adp_tally *tally);
 
+/* From here on the two arms of a split are two identities. Before the first line; branches
+ * made afterwards do the same. */
+void adp_tally_keep_arms_apart(struct adp_tally *tally);
+
 /* The number of the file of this name, new or known. 0 or ADP_ENOMEM. */
 int adp_tally_file(struct adp_tally *tally, const char *path, uint32_t *ret);
 /* A line of `file` was read, whatever it is. */

@@ -8,7 +8,8 @@
  *   report.says         lines that the report's text must hold, blanks apart
  *   report.check        0 or 1: what `--check` exits with
  *   compare.experiment  what is compared: an experiment in log/, or
- *   compare.paths       two paths below log/
+ *   compare.paths       two paths below log/, or
+ *   compare.arms        the arms of what is in log/
  *   compare.json, .says, .check as above; compare.error: the error's text, from its end
  * The report is of log/ as a folder, or of its only file. */
 #include "runtime/analysis/compare.h"
@@ -232,6 +233,7 @@ static int compare(const char *name, struct adp_compare **ret, struct adp_error 
 {
     char *experiment = file_of(name, "compare.experiment");
     char *paths = file_of(name, "compare.paths");
+    char *arms = file_of(name, "compare.arms");
     char a[2048], b[2048];
     const char *roots[] = { a };
     int e = 1;
@@ -246,6 +248,11 @@ static int compare(const char *name, struct adp_compare **ret, struct adp_error 
         snprintf(b, sizeof b, "%s/%s/log/%s", root, name, second + 1);
         e = adp_compare_paths(a, b, ret, err);
     }
+    if (arms) {
+        snprintf(a, sizeof a, "%s/%s/log", root, name);
+        e = adp_compare_arms(roots, 1, ret, err);
+    }
+    free(arms);
     free(experiment);
     free(paths);
     return e;
@@ -347,12 +354,15 @@ END_TEST
 
 START_TEST(the_comparison_has_exactly_its_keys)
 {
-    static const char *const top[] = { "experiment", "baseline", "candidates", NULL };
-    static const char *const base[] = { "policy", "runs", "p95_ttft_ms", "goodput",
-                                        NULL };
-    static const char *const side[] = { "policy",        "params",      "runs",
-                                        "refused_share", "p95_ttft_ms", "goodput",
-                                        "checks",        NULL };
+    static const char *const top[] = { "experiment", "baseline", "candidates",
+                                       "arms",       "caveats",  NULL };
+    static const char *const base[] = { "policy",  "runs",    "p95_ttft_ms",
+                                        "goodput", "repeats", NULL };
+    static const char *const side[] = {
+        "policy",  "params", "runs",       "refused_share",        "p95_ttft_ms",
+        "goodput", "checks", "difference", "equal_volume_goodput", "repeats",
+        NULL
+    };
     static const char *const spread[] = { "median", "min", "max", NULL };
     static const char *const checks[] = { "fired", "same_load", "outcomes", "separated",
                                           NULL };
