@@ -15,7 +15,7 @@ enum { NAME = 16, HEIGHTS = 8 };
 /* One row's values; NaN: none. */
 struct row {
     const char *name;
-    double value[ADP_SERIES_BINS];
+    double value[ADP_COURSE_BINS];
     struct adp_digits (*digits)(double);
 };
 
@@ -39,42 +39,42 @@ static void print_bars(FILE *to, const struct row *row, size_t n)
     adp_page_put(to, "  to %s\n", row->digits(high).text);
 }
 
-static void print_arrivals(FILE *to, const struct adp_series *series)
+static void print_arrivals(FILE *to, const struct adp_course *course)
 {
     struct row rate = { .name = "decisions/s", .digits = adp_page_number };
     struct row share = { .name = "refused share", .digits = adp_page_percent };
-    for (size_t i = 0; i < series->n; i++) {
-        const struct adp_series_bin *bin = &series->bins[i];
-        rate.value[i] = (double)bin->decisions / series->width;
+    for (size_t i = 0; i < course->n; i++) {
+        const struct adp_course_bin *bin = &course->bins[i];
+        rate.value[i] = (double)bin->decisions / course->width;
         share.value[i] =
             bin->decisions ? (double)bin->refusals / (double)bin->decisions : NAN;
     }
-    print_bars(to, &rate, series->n);
-    print_bars(to, &share, series->n);
+    print_bars(to, &rate, course->n);
+    print_bars(to, &share, course->n);
 }
 
-static void print_signal(FILE *to, const struct adp_series *series, size_t signal,
+static void print_signal(FILE *to, const struct adp_course *course, size_t signal,
                          const char *name)
 {
     struct row row = { .name = name, .digits = adp_page_number };
-    for (size_t i = 0; i < series->n; i++) {
-        const struct adp_series_reading *reading = &series->bins[i].signals[signal];
+    for (size_t i = 0; i < course->n; i++) {
+        const struct adp_course_reading *reading = &course->bins[i].signals[signal];
         row.value[i] = reading->n ? reading->sum / (double)reading->n : NAN;
     }
-    print_bars(to, &row, series->n);
+    print_bars(to, &row, course->n);
 }
 
 void adp_overtime_print(FILE *to, const struct adp_run *run)
 {
-    const struct adp_series *series = &run->part->series;
-    if (series->n < 2 || !run->decided)
+    const struct adp_course *course = &run->part->course;
+    if (course->n < 2 || !run->decided)
         return;
     adp_page_heading(to, "OVER TIME");
     adp_page_wrap(to, 2, 2,
                   "Each bar is %s s; its height is between 0 and the row's greatest. "
                   "Refused is the policy's verdict, enforced or not; signals are means.",
-                  adp_page_exact(series->width).text);
-    print_arrivals(to, series);
-    for (size_t i = 0; i < run->n_signals && i < ADP_SERIES_SIGNALS; i++)
-        print_signal(to, series, i, run->signals[i].name);
+                  adp_page_exact(course->width).text);
+    print_arrivals(to, course);
+    for (size_t i = 0; i < run->n_signals && i < ADP_COURSE_SIGNALS; i++)
+        print_signal(to, course, i, run->signals[i].name);
 }

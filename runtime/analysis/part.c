@@ -182,7 +182,7 @@ void adp_part_finish(struct adp_part *part)
     free(part->disclosure.hardware);
     free(part->disclosure.workload);
     free(part->disclosure.slo);
-    adp_series_finish(&part->series);
+    adp_course_finish(&part->course);
     adp_sample_finish(part->store, &part->prompt_tokens);
     *part = (struct adp_part) { 0 };
 }
@@ -581,10 +581,10 @@ static void add_time(struct adp_part *part, double first, double last)
 }
 
 /* Where the decision falls in time, and what was read there. */
-static int add_to_series(struct adp_part *part, const struct adp_entry *entry)
+static int add_to_course(struct adp_part *part, const struct adp_entry *entry)
 {
     int e = 0;
-    struct adp_series_bin *bin = adp_series_at(&part->series, entry->at, &e);
+    struct adp_course_bin *bin = adp_course_at(&part->course, entry->at, &e);
     if (!bin)
         return e;
     bin->decisions++;
@@ -601,9 +601,9 @@ static int add_to_series(struct adp_part *part, const struct adp_entry *entry)
         else {
             struct adp_part_signal *kept =
                 signal_of(part, entry->signals[i].name, i, &full);
-            at = kept ? (size_t)(kept - part->signals) : ADP_SERIES_SIGNALS;
+            at = kept ? (size_t)(kept - part->signals) : ADP_COURSE_SIGNALS;
         }
-        adp_series_read(bin, at, entry->signals[i].value);
+        adp_course_read(bin, at, entry->signals[i].value);
     }
     return 0;
 }
@@ -616,7 +616,7 @@ int adp_part_add(struct adp_part *part, const struct adp_entry *entry)
     int e = entry->print && entry->print == part->print ? add_same_signals(part, entry)
                                                         : add_words(part, entry);
     if (!e)
-        e = add_to_series(part, entry);
+        e = add_to_course(part, entry);
     if (e || entry->kind != ADP_ENTRY_DECISION)
         return e;
     if (!isnan(entry->facts.prompt_tokens))
@@ -632,10 +632,10 @@ int adp_part_add(struct adp_part *part, const struct adp_entry *entry)
 
 /* `to` says where the first signals of `from` are now. */
 static int merge_signals(struct adp_part *into, struct adp_part *from,
-                         size_t to_series[ADP_SERIES_SIGNALS])
+                         size_t to_course[ADP_COURSE_SIGNALS])
 {
-    for (size_t i = 0; i < ADP_SERIES_SIGNALS; i++)
-        to_series[i] = ADP_SERIES_SIGNALS;
+    for (size_t i = 0; i < ADP_COURSE_SIGNALS; i++)
+        to_course[i] = ADP_COURSE_SIGNALS;
     for (size_t i = 0; i < from->n_signals; i++) {
         struct adp_part_signal *signal = &from->signals[i];
         bool full = false;
@@ -650,8 +650,8 @@ static int merge_signals(struct adp_part *into, struct adp_part *from,
                : ADP_ENOMEM;
         if (e)
             return e;
-        if (i < ADP_SERIES_SIGNALS)
-            to_series[i] = (size_t)(to - into->signals);
+        if (i < ADP_COURSE_SIGNALS)
+            to_course[i] = (size_t)(to - into->signals);
         to->magnitude += signal->magnitude;
         if (!to->why[0])
             memcpy(to->why, signal->why, sizeof to->why);
@@ -749,11 +749,11 @@ int adp_part_merge(struct adp_part *into, struct adp_part *from)
         into->notes = from->notes;
         from->notes = NULL;
     }
-    size_t to_series[ADP_SERIES_SIGNALS];
+    size_t to_course[ADP_COURSE_SIGNALS];
     into->print = 0;
-    int e = merge_signals(into, from, to_series);
+    int e = merge_signals(into, from, to_course);
     if (!e)
-        e = adp_series_merge(&into->series, &from->series, to_series);
+        e = adp_course_merge(&into->course, &from->course, to_course);
     if (!e)
         e = adp_sample_merge(into->store, &into->prompt_tokens, from->store,
                              &from->prompt_tokens);

@@ -11,7 +11,7 @@
 #include "runtime/analysis/index.h"
 #include "runtime/analysis/reader.h"
 #include "runtime/analysis/sample.h"
-#include "runtime/analysis/series.h"
+#include "runtime/analysis/course.h"
 #include "runtime/analysis/stretch.h"
 
 /* Bounds against hostile logs; beyond them `ignored` counts. */
@@ -97,7 +97,7 @@ struct adp_part {
     double margin, least_margin; /* greatest and least; NaN: none stated */
     char *signal_quantity;
 
-    struct adp_series series;
+    struct adp_course course;
     struct adp_sample prompt_tokens; /* of decisions whose requests say */
     struct adp_part_disclosure {     /* of the first line; NULL, NaN: not said */
         char *model, *engine, *hardware, *workload, *slo;

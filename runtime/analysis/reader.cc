@@ -474,10 +474,18 @@ static void take_facts(adp_reader &r, adp_entry &e, const element &value)
     for (auto field : object)
         if (field.key == "tenant")
             e.facts.tenant = text_of(r, field.value);
+        else if (field.key == "session")
+            e.facts.session = text_of(r, field.value);
+        else if (field.key == "slo_class")
+            e.facts.slo_class = text_of(r, field.value);
         else if (field.key == "priority")
             e.facts.priority = number_of(field.value);
         else if (field.key == "prompt_tokens")
             e.facts.prompt_tokens = number_of(field.value);
+        else if (field.key == "max_output_tokens")
+            e.facts.max_output_tokens = number_of(field.value);
+        else if (field.key == "ttft_deadline_ms")
+            e.facts.ttft_deadline_ms = number_of(field.value);
 }
 
 static uint32_t end_word(string_view s)
@@ -591,6 +599,10 @@ static bool take(adp_reader &r, adp_entry &e, seen &has, string_view key,
         e.fault = !value.is_null();
     else if (key == "margin")
         e.margin = number_of(value);
+    else if (key == "draw")
+        e.draw = number_of(value);
+    else if (key == "mono_ns")
+        e.mono_ns = count_of(value);
     else if (key == "disclosure")
         take_disclosure(r, e, value);
     else if (key == "request")
@@ -624,8 +636,9 @@ static bool fill(adp_reader &r, adp_entry &e, const simdjson::dom::object &objec
     e = {};
     e.at = e.margin = e.slo_ttft_ms = e.ttft_ms = e.lost = NAN;
     e.facts.priority = e.facts.prompt_tokens = NAN;
+    e.facts.max_output_tokens = e.facts.ttft_deadline_ms = e.draw = NAN;
     e.disclosure.capacity_rps = e.disclosure.unloaded_ttft_ms = NAN;
-    e.lane = e.seq = e.ok = -1;
+    e.lane = e.seq = e.mono_ns = e.ok = -1;
     e.enforced = true;
     r.signals.clear();
     r.whys.clear();
@@ -694,7 +707,13 @@ enum target {
     TO_ROLE,
     TO_FAULT,
     TO_MARGIN,
+    TO_DRAW,
+    TO_MONO,
     TO_TENANT,
+    TO_SESSION,
+    TO_CLASS,
+    TO_MAX_OUTPUT,
+    TO_DEADLINE,
     TO_PRIORITY,
     TO_PROMPT_TOKENS,
     TO_TTFT,
@@ -723,6 +742,8 @@ static const place top[] = {
     { "role", TO_ROLE },
     { "fault", TO_FAULT },
     { "margin", TO_MARGIN },
+    { "draw", TO_DRAW },
+    { "mono_ns", TO_MONO },
     { "experiment", ADP_SHAPE_LITERAL },
     { "run", ADP_SHAPE_LITERAL },
     { "notes", ADP_SHAPE_LITERAL },
@@ -739,8 +760,12 @@ static const place top[] = {
 };
 
 static const place in_request[] = { { "tenant", TO_TENANT },
+                                    { "session", TO_SESSION },
+                                    { "slo_class", TO_CLASS },
                                     { "priority", TO_PRIORITY },
-                                    { "prompt_tokens", TO_PROMPT_TOKENS } };
+                                    { "prompt_tokens", TO_PROMPT_TOKENS },
+                                    { "max_output_tokens", TO_MAX_OUTPUT },
+                                    { "ttft_deadline_ms", TO_DEADLINE } };
 static const place in_outcome[] = { { "ttft_ms", TO_TTFT },
                                     { "ok", TO_OK },
                                     { "end", TO_END } };
@@ -868,6 +893,22 @@ static bool put(adp_entry &e, int target, const adp_token &token)
     case TO_MARGIN:
         e.margin = number_of(token);
         return true;
+    case TO_DRAW:
+        e.draw = number_of(token);
+        return true;
+    case TO_MONO:
+        e.mono_ns = count_of(token);
+        return true;
+    case TO_SESSION:
+        return text_of(token, &e.facts.session);
+    case TO_CLASS:
+        return text_of(token, &e.facts.slo_class);
+    case TO_MAX_OUTPUT:
+        e.facts.max_output_tokens = number_of(token);
+        return true;
+    case TO_DEADLINE:
+        e.facts.ttft_deadline_ms = number_of(token);
+        return true;
     case TO_TENANT:
         return text_of(token, &e.facts.tenant);
     case TO_PRIORITY:
@@ -946,6 +987,8 @@ static void keep_entry(learned &l, const adp_entry &entry)
         keep(l, e.*text.to);
     keep(l, e.signal_quantity);
     keep(l, e.facts.tenant);
+    keep(l, e.facts.session);
+    keep(l, e.facts.slo_class);
     for (adp_text *fact :
          { &e.disclosure.model, &e.disclosure.engine, &e.disclosure.hardware,
            &e.disclosure.workload, &e.disclosure.slo })

@@ -81,8 +81,9 @@ struct adp_entry_gate {
 
 /* What the host said of a request. */
 struct adp_entry_facts {
-    struct adp_text tenant;
-    double priority, prompt_tokens; /* NaN: it did not say */
+    struct adp_text tenant, session, slo_class;
+    double priority, prompt_tokens, max_output_tokens,
+        ttft_deadline_ms; /* NaN: not said */
 };
 
 /* Everything borrowed from the reader and the line, until the reader's next line.
@@ -125,6 +126,8 @@ struct adp_entry {
     bool fault;    /* * the verdict is on_error's, not the policy's */
     double margin; /* * >= 0 when the policy fires */
     struct adp_entry_facts facts; /* * of the request */
+    double draw;                  /* * */
+    int64_t mono_ns;              /* * -1: absent */
     struct adp_disclosure disclosure;
     double slo_ttft_ms; /* disclosure.slo.ttft_ms */
 

@@ -250,11 +250,11 @@ static json_t *arms_of(const struct adp_run *run)
 
 static json_t *bin_of(const struct adp_run *run, size_t i)
 {
-    const struct adp_series *series = &run->part->series;
-    const struct adp_series_bin *bin = &series->bins[i];
+    const struct adp_course *course = &run->part->course;
+    const struct adp_course_bin *bin = &course->bins[i];
     json_t *signals = json_object();
-    for (size_t k = 0; k < run->n_signals && k < ADP_SERIES_SIGNALS; k++) {
-        const struct adp_series_reading *reading = &bin->signals[k];
+    for (size_t k = 0; k < run->n_signals && k < ADP_COURSE_SIGNALS; k++) {
+        const struct adp_course_reading *reading = &bin->signals[k];
         json_t *one = reading->n
                           ? json_pack("{s:o, s:o}", "mean",
                                       adp_json_number(reading->sum / (double)reading->n),
@@ -266,22 +266,22 @@ static json_t *bin_of(const struct adp_run *run, size_t i)
         }
     }
     return json_pack("{s:o, s:I, s:I, s:o}", "at",
-                     adp_json_number((series->first + (double)i) * series->width),
+                     adp_json_number((course->first + (double)i) * course->width),
                      "decisions", (json_int_t)bin->decisions, "refusals",
                      (json_int_t)bin->refusals, "signals", signals);
 }
 
 static json_t *over_time_of(const struct adp_run *run)
 {
-    const struct adp_series *series = &run->part->series;
+    const struct adp_course *course = &run->part->course;
     json_t *bins = json_array();
-    for (size_t i = 0; i < series->n; i++)
+    for (size_t i = 0; i < course->n; i++)
         if (json_array_append_new(bins, bin_of(run, i))) {
             json_decref(bins);
             return NULL;
         }
     return json_pack("{s:o, s:o}", "bin_s",
-                     adp_json_number(series->n ? series->width : NAN), "bins", bins);
+                     adp_json_number(course->n ? course->width : NAN), "bins", bins);
 }
 
 static json_t *facts_of(const struct adp_item *item)

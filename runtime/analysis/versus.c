@@ -171,12 +171,12 @@ enum { ENOUGH = 100 };
  * bin they are taken to come evenly. */
 static double arrived(const struct adp_run *run, double after)
 {
-    const struct adp_series *series = &run->part->series;
+    const struct adp_course *course = &run->part->course;
     double at = run->part->first_at + after, n = 0, all = 0;
-    for (size_t i = 0; i < series->n; i++) {
-        double begin = (series->first + (double)i) * series->width;
-        double share = (at - begin) / series->width;
-        double here = (double)series->bins[i].decisions;
+    for (size_t i = 0; i < course->n; i++) {
+        double begin = (course->first + (double)i) * course->width;
+        double share = (at - begin) / course->width;
+        double here = (double)course->bins[i].decisions;
         n += here * fmin(1, fmax(0, share));
         all += here;
     }

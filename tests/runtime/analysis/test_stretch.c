@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "runtime/analysis/series.h"
+#include "runtime/analysis/course.h"
 #include "runtime/analysis/stretch.h"
 
 #include <check.h>
@@ -74,53 +74,53 @@ END_TEST
 /* ---- over time --------------------------------------------------------------------------
  */
 
-static uint64_t decisions(const struct adp_series *series)
+static uint64_t decisions(const struct adp_course *course)
 {
     uint64_t n = 0;
-    for (size_t i = 0; i < series->n; i++)
-        n += series->bins[i].decisions;
+    for (size_t i = 0; i < course->n; i++)
+        n += course->bins[i].decisions;
     return n;
 }
 
-static void add(struct adp_series *series, double at)
+static void add(struct adp_course *course, double at)
 {
     int code = 0;
-    struct adp_series_bin *bin = adp_series_at(series, at, &code);
+    struct adp_course_bin *bin = adp_course_at(course, at, &code);
     ck_assert_ptr_nonnull(bin);
     bin->decisions++;
-    adp_series_read(bin, 0, at);
+    adp_course_read(bin, 0, at);
 }
 
 /* 0 … 99 s: bins of 4 s are the narrowest of which 48 cover it (25 of them; of 2 s it
  * would be 50). */
 START_TEST(bins_are_as_wide_as_they_must_be)
 {
-    struct adp_series series = { 0 };
+    struct adp_course course = { 0 };
     for (int i = 0; i < 100; i++)
-        add(&series, (double)(i * 37 % 100)); /* in no order */
-    ck_assert_double_eq(series.width, 4);
-    ck_assert_uint_eq(series.n, 25);
+        add(&course, (double)(i * 37 % 100)); /* in no order */
+    ck_assert_double_eq(course.width, 4);
+    ck_assert_uint_eq(course.n, 25);
     for (size_t i = 0; i < 25; i++) {
-        ck_assert_uint_eq(series.bins[i].decisions, 4);
-        ck_assert_double_eq(series.bins[i].signals[0].max, (double)i * 4 + 3);
-        ck_assert_uint_eq(series.bins[i].signals[0].n, 4);
+        ck_assert_uint_eq(course.bins[i].decisions, 4);
+        ck_assert_double_eq(course.bins[i].signals[0].max, (double)i * 4 + 3);
+        ck_assert_uint_eq(course.bins[i].signals[0].n, 4);
     }
-    adp_series_finish(&series);
+    adp_course_finish(&course);
 }
 END_TEST
 
 START_TEST(halves_merged_are_the_whole)
 {
     for (int cut = 0; cut <= 200; cut += 10) {
-        struct adp_series whole = { 0 }, a = { 0 }, b = { 0 };
-        size_t to[ADP_SERIES_SIGNALS];
-        for (size_t i = 0; i < ADP_SERIES_SIGNALS; i++)
+        struct adp_course whole = { 0 }, a = { 0 }, b = { 0 };
+        size_t to[ADP_COURSE_SIGNALS];
+        for (size_t i = 0; i < ADP_COURSE_SIGNALS; i++)
             to[i] = i;
         for (int i = 0; i < 200; i++) {
             add(&whole, 1.79e9 + i * 0.37);
             add(i < cut ? &a : &b, 1.79e9 + i * 0.37);
         }
-        ck_assert_int_eq(adp_series_merge(&b, &a, to), 0); /* the later first */
+        ck_assert_int_eq(adp_course_merge(&b, &a, to), 0); /* the later first */
         ck_assert_double_eq(b.width, whole.width);
         ck_assert_double_eq(b.first, whole.first);
         ck_assert_uint_eq(b.n, whole.n);
@@ -128,9 +128,9 @@ START_TEST(halves_merged_are_the_whole)
             ck_assert_uint_eq(b.bins[i].decisions, whole.bins[i].decisions);
             ck_assert_double_eq(b.bins[i].signals[0].max, whole.bins[i].signals[0].max);
         }
-        adp_series_finish(&whole);
-        adp_series_finish(&a);
-        adp_series_finish(&b);
+        adp_course_finish(&whole);
+        adp_course_finish(&a);
+        adp_course_finish(&b);
     }
 }
 END_TEST
@@ -140,18 +140,18 @@ START_TEST(no_time_is_too_far_away)
 {
     static const double times[] = { 0,      1e300, -1e300, 5e-324,   -0.0,
                                     1.79e9, 1e-9,  1e18,   INFINITY, NAN };
-    struct adp_series series = { 0 };
+    struct adp_course course = { 0 };
     int code = 0;
     uint64_t n = 0;
     for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
-        struct adp_series_bin *bin = adp_series_at(&series, times[i], &code);
+        struct adp_course_bin *bin = adp_course_at(&course, times[i], &code);
         ck_assert_int_eq(bin != NULL, isfinite(times[i]) != 0);
         if (bin)
             bin->decisions++, n++;
-        ck_assert_uint_le(series.n, ADP_SERIES_BINS);
-        ck_assert_uint_eq(decisions(&series), n);
+        ck_assert_uint_le(course.n, ADP_COURSE_BINS);
+        ck_assert_uint_eq(decisions(&course), n);
     }
-    adp_series_finish(&series);
+    adp_course_finish(&course);
 }
 END_TEST
 
