@@ -35,8 +35,8 @@ static int run(struct adp_args *args);
 const struct adp_command adp_cmd_replay = {
     .name = "replay",
     .does = "say what another policy would have said over a recorded trace",
-    .synopsis =
-        "--policy P[:k=v,...] [--sweep k=a..b/n] [-e NAME] [-o DIR] [--json] LOG...",
+    .synopsis = "--policy P[:k=v,...] [--sweep k=a..b/n] [-e NAME] [-o DIR] LOG...\n"
+                "--policy P... --json LOG...",
     .about =
         "Asks other policies, and no_admission beside them, about every decision that a\n"
         "log recorded, or about every sample of a watch trace, through the decide path "
@@ -48,8 +48,7 @@ const struct adp_command adp_cmd_replay = {
         "threshold from last week's traffic: it shows the refused share at each value,\n"
         "and how near the gate came.",
     .options = options,
-    .example = "admitperf replay --policy kv_threshold:threshold=0.8 "
-               "--sweep threshold=0.5..0.95/10 r1.jsonl",
+    .example = "admitperf replay --policy kv_threshold:threshold=0.8 week.jsonl",
     .exits =
         "0  the page and the logs were written\n"
         "2  bad usage, a policy that does not load, a log that cannot be read, a trace\n"

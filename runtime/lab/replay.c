@@ -3,8 +3,8 @@
 #include "runtime/lab/replay.h"
 
 #include "core/clock.h"
+#include "core/lane.h"
 #include "core/line.h"
-#include "core/split.h"
 #include "runtime/analysis/lines.h"
 #include "runtime/analysis/part.h"
 #include "runtime/analysis/reader.h"
@@ -308,17 +308,16 @@ static void note(struct replay *r, struct asked *asked, const struct adp_entry *
     }
 }
 
-static void check_draw(struct replay *r, const struct adp_entry *entry, const char *id)
+/* A recorded draw is drawn again; without one an id has the draw of its hash. */
+static void set_draw(struct replay *r, const struct adp_entry *entry)
 {
-    if (!id) {
-        r->result->anonymous++;
-        return;
+    bool drawn = entry->draw >= 0 && entry->draw < 1;
+    r->result->draws += drawn;
+    r->result->anonymous += !drawn && !entry->request_id.text;
+    for (size_t i = 0; i < r->n_asked; i++) {
+        r->asked[i].lane->has_draw = drawn;
+        r->asked[i].lane->draw = entry->draw;
     }
-    if (isnan(entry->draw))
-        return;
-    struct adp_split split = adp_split_of(r->salt, strlen(r->salt), id, strlen(id));
-    r->result->draws++;
-    r->result->draws_differ += split.draw != entry->draw;
 }
 
 /* The time of the entry. Lanes are written one after another: time never goes back. */
@@ -345,7 +344,7 @@ static int ask_all(struct replay *r, const struct adp_entry *entry, struct adp_e
     fill_facts(entry, text, &facts);
     set_time(r, entry);
     r->result->decisions++;
-    check_draw(r, entry, facts.request_id);
+    set_draw(r, entry);
     for (size_t i = 0; i < r->n_asked; i++) {
         struct asked *asked = &r->asked[i];
         adp_decision decision = { .size = sizeof decision };

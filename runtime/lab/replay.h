@@ -5,8 +5,8 @@
  *
  * Each recorded decision (or, in a trace without decisions, each watch sample) is asked
  * again through the same decide path: its signals come in as metrics `replay:NAME`, its
- * facts and its id with it, and the split's salt is the recorded experiment, so that a
- * request has the draw it had. A baseline, no_admission, is asked beside.
+ * facts, its id and its draw with it. (The original records no draw: then the split's salt
+ * is the recorded experiment.) A baseline, no_admission, is asked beside.
  *
  *  1. Open loop: signals are those of the recorded run. What another policy refuses would
  *     have relieved the engine, and that is not in them. So a page is right for a policy
@@ -73,9 +73,9 @@ struct adp_replay_result {
     uint64_t decisions, samples, failed; /* replayed; watch samples; failed scrapes */
     uint64_t others;                     /* decisions of other runs, and of shadows */
     uint64_t corrupt;                    /* lines */
-    uint64_t draws, draws_differ; /* recorded, and of these not what is drawn now */
-    uint64_t anonymous;           /* decisions without an id: a draw of their own */
-    double seconds;               /* the trace covers */
+    uint64_t draws;                      /* recorded, and drawn again */
+    uint64_t anonymous; /* decisions with neither draw nor id: drawn anew */
+    double seconds;     /* the trace covers */
     struct adp_replay_said said[ADP_REPLAY_POLICIES + 1];
     size_t n_said;
     char swept[64];

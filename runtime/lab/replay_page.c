@@ -36,16 +36,12 @@ static void print_truth(FILE *to, const struct adp_replay_result *result)
             "! Samples are not requests: a share is a duty cycle, the part of the "
             "samples on which the policy would have refused.");
     if (result->anonymous && !watch)
-        adp_page_wrap(to, 2, 4,
-                      "! %" PRIu64
-                      " decisions have no request id: a random policy draws anew.",
-                      result->anonymous);
-    if (result->draws_differ)
-        adp_page_wrap(to, 2, 4,
-                      "! %" PRIu64 " of %" PRIu64
-                      " recorded draws are not those drawn here: they were made under "
-                      "another salt.",
-                      result->draws_differ, result->draws);
+        adp_page_wrap(
+            to, 2, 4,
+            "! %" PRIu64
+            " decisions have neither a recorded draw nor an id: a random policy draws "
+            "anew.",
+            result->anonymous);
     if (result->failed)
         adp_page_wrap(to, 2, 4, "! %" PRIu64 " scrapes had failed.", result->failed);
     if (result->corrupt)
@@ -246,7 +242,6 @@ int adp_replay_json(const struct adp_replay_result *result, FILE *to)
     put_count(&line, "corrupt_lines", result->corrupt);
     put_count(&line, "anonymous", result->anonymous);
     put_count(&line, "draws", result->draws);
-    put_count(&line, "draws_differ", result->draws_differ);
     adp_line_key(&line, "policies");
     adp_line_puts(&line, "[");
     for (size_t i = 0; i < result->n_said; i++) {

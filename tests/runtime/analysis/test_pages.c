@@ -457,11 +457,13 @@ START_TEST(experiments_are_listed_with_what_is_wrong_with_them)
     ck_assert_ptr_nonnull(strstr(page, "e (2 runs) kv_threshold 2 runs threshold=0.9"));
     ck_assert_ptr_nonnull(strstr(page, "no baseline: nothing here can be compared."));
     ck_assert_ptr_nonnull(strstr(page, "k3.jsonl holds again what another file holds"));
+    ck_assert_ptr_nonnull(strstr(page, "is a mixture: it holds 2 runs"));
     free(page);
     char *text = PAGE(adp_experiments_json, experiments);
     json_t *doc = json_loads(text, 0, NULL);
     ck_assert_uint_eq(json_array_size(json_object_get(doc, "experiments")), 2);
     ck_assert_uint_eq(json_array_size(json_object_get(doc, "not_counted")), 1);
+    ck_assert_uint_eq(json_array_size(json_object_get(doc, "mixtures")), 1);
     json_decref(doc);
     free(text);
     adp_experiments_destroy(experiments);
