@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The yardstick of bench_report.sh: DuckDB on one thread computes from the same file what the
+// The yardstick of bench_report.bash: DuckDB on one thread computes from the same file what the
 // report's ranges are (min, p50, p95, max, n of five signals), the requests by verdict and
 // reason, and TTFT and goodput of the outcomes joined to their decisions. Prints nothing but
 // the number of decisions: what counts is the time.

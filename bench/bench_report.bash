@@ -3,7 +3,7 @@
 # How fast a log is read: report with one processor and with two, wc -l, and DuckDB on one
 # thread, in turn, over the log that make_log writes.
 #
-#     bench_report.sh ADMITPERF MAKE_LOG [DECISIONS [ROUNDS]]
+#     bench_report.bash ADMITPERF MAKE_LOG [DECISIONS [ROUNDS]]
 #
 # DuckDB is npm's @duckdb/node-api, looked for in $BENCH_DUCKDB (a folder with node_modules)
 # or in ./node_modules; without it its row says so. Each figure is the least of the rounds.
