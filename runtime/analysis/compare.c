@@ -784,6 +784,13 @@ static void print_goodput(FILE *to, const struct adp_side *base,
                    : b > a ? "up"
                            : "DOWN",
                    from.text, into.text);
+}
+
+/* What a goodput that fell was paid for. */
+static void print_price(FILE *to, const struct adp_side *base,
+                        const struct adp_side *side)
+{
+    double a = base->goodput.median, b = side->goodput.median;
     if (b < a && side->ttft_p95.median < base->ttft_p95.median)
         adp_page_wrap(
             to, 2, 2,
@@ -845,6 +852,7 @@ static void print_candidate(FILE *to, const struct adp_compare *compare,
     print_interval(to, &candidate->ttft_p95, adp_page_number, " ms");
     print_goodput(to, &compare->baseline, &candidate->side);
     print_interval(to, &candidate->goodput, adp_page_share, "");
+    print_price(to, &compare->baseline, &candidate->side);
     print_equal_volume(to, compare, candidate);
 }
 
