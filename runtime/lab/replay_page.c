@@ -24,6 +24,10 @@ static void print_truth(FILE *to, const struct adp_replay_result *result)
         "! Open loop: the signals are those of the recorded run. What another "
         "policy refuses would have relieved the engine, and what it admits would "
         "have loaded it; neither is in them.");
+    adp_page_wrap(
+        to, 2, 4,
+        "! Nothing is served, so no outcomes come back: a policy that counts what "
+        "is in flight only ever counts up.");
     if (!watch)
         adp_page_wrap(
             to, 2, 4,
