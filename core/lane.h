@@ -33,6 +33,11 @@ struct adp_lane {
 
     uint32_t next_ticket, sweep, unslotted;
 
+    /* A replay's, set by whoever owns the lane: the draw that was recorded stands in place
+     * of the split's. */
+    bool has_draw;
+    double draw;
+
     /* Metrics given with a request: these, those of a moment before, and their readings.
      */
     struct adp_metrics *now, *before;
