@@ -94,6 +94,14 @@ bool adp_pen_keeps(const char *text, size_t len)
     const unsigned char *p = (const unsigned char *)text, *end = p + len;
     uint32_t c;
     while (p < end) {
+        uint64_t eight;
+        if (end - p >= 8) {
+            memcpy(&eight, p, sizeof eight);
+            if (!(eight & repeat(0x80))) { /* ASCII */
+                p += sizeof eight;
+                continue;
+            }
+        }
         size_t n = *p < 0x80 ? 1 : read_utf8(p, (size_t)(end - p), &c);
         if (!n)
             return false;
