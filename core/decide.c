@@ -2,7 +2,6 @@
 /* Deciding (core/decide.h). */
 #include "core/decide.h"
 
-#include "core/snapshot.h"
 #include "core/ticket.h"
 
 #include <math.h>
@@ -30,10 +29,11 @@ struct request {
     uint64_t snapshot;                 /* number; 0: none */
     uint64_t mono_ns, wall_ns, meter_ns;
     uint64_t present;
-    double value[ADP_MAX_KNOWN];
+    const double *value; /* of each signal of the set */
+    double given[ADP_MAX_KNOWN];
     struct adp_name id, tenant, session, slo_class;
+    size_t id_len; /* as the host gave it */
     struct adp_request facts;
-    char tenant_z[ADP_ID_MAX + 1], session_z[ADP_ID_MAX + 1], class_z[ADP_ID_MAX + 1];
     struct adp_split split;
     bool governed;
 };
@@ -47,27 +47,26 @@ struct answer {
 
 /* --- facts --- */
 
-static const char *canonical(struct adp_name *name, const char *text, char *to,
-                             uint64_t *ret_key)
+static uint64_t key_of(const struct adp_name *name)
 {
-    adp_name_set(name, text);
-    *ret_key = 0;
-    if (!name->p)
-        return NULL;
-    memcpy(to, name->p, name->n);
-    to[name->n] = '\0';
-    *ret_key = XXH3_64bits(to, name->n);
-    return to;
+    return name->p ? XXH3_64bits(name->p, name->n) : 0;
 }
 
 static void take_facts(struct request *rq, const struct adp_facts *facts)
 {
     static const struct adp_facts unknown = { .size = sizeof unknown };
     const struct adp_facts *f = facts ? facts : &unknown;
-    uint64_t class_key;
-    adp_name_set(&rq->id, f->request_id);
+    rq->id_len = adp_name_set(&rq->id, f->request_id);
+    adp_name_set(&rq->tenant, f->tenant);
+    adp_name_set(&rq->session, f->session);
+    adp_name_set(&rq->slo_class, f->slo_class);
     rq->facts = (struct adp_request) {
         .size = sizeof rq->facts,
+        .tenant = rq->tenant.p,
+        .session = rq->session.p,
+        .slo_class = rq->slo_class.p,
+        .tenant_key = key_of(&rq->tenant),
+        .session_key = key_of(&rq->session),
         .present = f->present & (ADP_PROMPT | ADP_OUTPUT | ADP_PRIORITY | ADP_DEADLINE),
         .prompt_tokens = f->prompt_tokens,
         .max_output_tokens = f->max_output_tokens,
@@ -76,12 +75,6 @@ static void take_facts(struct request *rq, const struct adp_facts *facts)
     };
     if (!isfinite(f->ttft_deadline_ms))
         rq->facts.present &= ~(uint32_t)ADP_DEADLINE;
-    rq->facts.tenant =
-        canonical(&rq->tenant, f->tenant, rq->tenant_z, &rq->facts.tenant_key);
-    rq->facts.session =
-        canonical(&rq->session, f->session, rq->session_z, &rq->facts.session_key);
-    rq->facts.slo_class =
-        canonical(&rq->slo_class, f->slo_class, rq->class_z, &class_key);
 }
 
 /* Arm and draw. Without an id nothing ties a retry to its first try: governed only when
@@ -91,7 +84,7 @@ static void split(struct request *rq, const struct adp_facts *facts)
     const struct adp_generation *g = rq->generation;
     const char *id = facts ? facts->request_id : NULL;
     if (id) {
-        rq->split = adp_split_of(g->salt, g->salt_len, id, strlen(id));
+        rq->split = adp_split_of(g->salt, g->salt_len, id, rq->id_len);
         rq->governed = rq->split.arm < g->enforce;
         return;
     }
@@ -106,24 +99,18 @@ static void split(struct request *rq, const struct adp_facts *facts)
 
 /* --- signals --- */
 
-static void gather_snapshot(struct request *rq)
+/* The values stay where they are: the lane is in the snapshot until it has decided. */
+static void gather_snapshot(struct request *rq, const struct adp_snapshot *s)
 {
-    const struct adp_snapshot *s =
-        adp_snapshot_enter(rq->lane->region, rq->lane->number, rq->generation->number);
-    rq->present = 0;
-    rq->snapshot = 0;
-    if (!s)
+    static const double nothing[ADP_MAX_KNOWN];
+    rq->value = s ? s->value : nothing;
+    rq->present = s ? s->present : 0;
+    rq->snapshot = s ? s->number : 0;
+    if (!s || rq->mono_ns < s->first_expiry_ns)
         return;
-    rq->snapshot = s->number;
-    rq->present = s->present;
-    uint32_t n = s->n < ADP_MAX_KNOWN ? s->n : ADP_MAX_KNOWN;
-    for (uint32_t i = 0; i < n; i++)
-        rq->value[i] = s->value[i];
-    if (rq->mono_ns >= s->first_expiry_ns)
-        for (uint32_t i = 0; i < n; i++)
-            if (rq->mono_ns >= s->expires_ns[i])
-                rq->present &= ~(1ull << i);
-    adp_snapshot_leave(rq->lane->region, rq->lane->number);
+    for (uint32_t i = 0; i < s->n; i++)
+        if (rq->mono_ns >= s->expires_ns[i])
+            rq->present &= ~(1ull << i);
 }
 
 static void gather_given(struct request *rq)
@@ -132,9 +119,10 @@ static void gather_given(struct request *rq)
     adp_lane_read(lane, rq->generation->signals, rq->metrics, rq->mono_ns, rq->wall_ns);
     rq->present = 0;
     rq->snapshot = 0;
+    rq->value = rq->given;
     for (uint32_t i = 0; i < rq->generation->n_signals; i++) {
         const struct adp_reading *r = &lane->readings[i];
-        rq->value[i] = r->value;
+        rq->given[i] = r->value;
         if (r->why == ADP_WHY_PRESENT)
             rq->present |= 1ull << i;
     }
@@ -193,7 +181,7 @@ static void ask(struct request *rq, uint32_t i, struct answer *a)
     }
     a->verdict = (struct adp_verdict) { .size = sizeof a->verdict, .binding = ADP_NONE };
 
-    struct adp_call *call = adp_region_call(rq->lane->region, rq->lane->number);
+    struct adp_call *call = rq->lane->call;
     atomic_store_explicit(&call->policy, i, memory_order_relaxed);
     atomic_store_explicit(&call->start_ns, rq->mono_ns, memory_order_release);
     adp_member_decide(m, &view, &a->verdict);
@@ -213,19 +201,24 @@ static void ask(struct request *rq, uint32_t i, struct answer *a)
 
 /* --- recording --- */
 
+/* Room for ADP_ID_MAX bytes is there; what goes behind the text is written over. */
 static uint8_t *put(uint8_t *to, const struct adp_name *name)
 {
-    if (name->p)
-        memcpy(to, name->p, name->n);
-    return to + (name->p ? name->n : 0);
+    if (!name->p)
+        return to;
+    memcpy(to, name->own, ADP_ID_MAX);
+    return to + name->n;
 }
 
 static uint8_t *put_signals(const struct request *rq, uint8_t *to)
 {
     uint32_t n = rq->generation->n_signals;
     if (!rq->metrics) {
-        memcpy(to, rq->value, n * sizeof(double));
-        return to + n * sizeof(double);
+        double *value = (double *)(void *)to;
+        /* Few: what a copy of this many bytes would cost is its beginning. */
+        for (uint32_t i = 0; i < n; i++)
+            value[i] = rq->value[i];
+        return (uint8_t *)(value + n);
     }
     struct adp_rec_reading *reading = (struct adp_rec_reading *)(void *)to;
     for (uint32_t i = 0; i < n; i++) {
@@ -307,7 +300,7 @@ static uint64_t settle_tickets(struct request *rq, const struct answer *answers,
                                bool runs)
 {
     struct adp_generation *g = rq->generation;
-    uint64_t tickets[ADP_MAX_POLICIES] = { 0 };
+    uint64_t tickets[ADP_MAX_POLICIES];
     for (uint32_t i = 0; i < g->n_members; i++)
         tickets[i] = answers[i].verdict.ticket;
     if (runs)
@@ -382,8 +375,12 @@ int adp_decide(struct adp_lane *lane, struct adp_generations *generations,
     rq.meter_ns = clock->meter_ns(clock->ctx);
     rq.mono_ns =
         clock->mono_ns == clock->meter_ns ? rq.meter_ns : clock->mono_ns(clock->ctx);
-    rq.wall_ns = clock->wall_ns(clock->ctx);
-    rq.generation = adp_generation_enter(lane->region, lane->number, generations);
+    rq.wall_ns = adp_lane_wall(lane, rq.mono_ns);
+    const struct adp_snapshot *snapshot = NULL;
+    rq.generation =
+        metrics
+            ? adp_generation_enter(lane->region, lane->number, generations)
+            : adp_generation_enter_on(lane->region, lane->number, generations, &snapshot);
     if (!rq.generation) {
         *ret = (struct adp_decision) {
             .size = sizeof *ret, .admitted = 1, .action = ADP_ADMIT, .status = 200
@@ -395,7 +392,7 @@ int adp_decide(struct adp_lane *lane, struct adp_generations *generations,
     if (metrics)
         gather_given(&rq);
     else
-        gather_snapshot(&rq);
+        gather_snapshot(&rq, snapshot);
 
     uint32_t n = rq.generation->n_members;
     for (uint32_t i = 0; i < n; i++)

@@ -30,6 +30,11 @@ int adp_lane_create(struct adp_lane **ret, struct adp_region *region, uint32_t n
     lane->clock = clock;
     lane->number = number;
     lane->recording = recording;
+    lane->call = adp_region_call(region, number);
+    lane->tickets = adp_region_tickets(region, number);
+    lane->index = adp_region_index(region, number);
+    lane->ticket_mask = adp_region_shape(region)->tickets - 1;
+    lane->wall_at_ns = 0 - (uint64_t)LEAST_WINDOW_NS; /* long ago */
     if (adp_metrics_create(&lane->now) < 0 || adp_metrics_create(&lane->before) < 0 ||
         adp_scratch_create(&lane->scratch, ADP_LANE_SERIES) < 0) {
         adp_lane_destroy(lane);
@@ -56,24 +61,27 @@ static size_t put_hex(char *to, uint64_t value)
     return 16;
 }
 
-void adp_name_set(struct adp_name *name, const char *text)
+size_t adp_name_set(struct adp_name *name, const char *text)
 {
-    name->p = text;
+    name->p = NULL;
     name->n = 0;
     if (!text)
-        return;
+        return 0;
     size_t len = strlen(text);
+    memset(name->own, 0, sizeof name->own);
+    name->p = name->own;
     if (len <= ADP_ID_MAX && adp_pen_keeps(text, len)) {
+        memcpy(name->own, text, len);
         name->n = (uint8_t)len;
-        return;
+        return len;
     }
     XXH128_hash_t h = XXH3_128bits(text, len);
     memcpy(name->own, "xxh3:", 5);
     size_t at = 5;
     at += put_hex(name->own + at, h.high64);
     at += put_hex(name->own + at, h.low64);
-    name->p = name->own;
     name->n = (uint8_t)at;
+    return len;
 }
 
 void adp_lane_read(struct adp_lane *lane, const struct adp_signals *signals,
