@@ -89,19 +89,30 @@ static size_t read_utf8(const unsigned char *p, size_t len, uint32_t *ret)
     return n;
 }
 
+/* Eight bytes at a time, the last of them again where they do not come out even. */
+static bool is_ascii(const char *text, size_t len)
+{
+    uint64_t eight, all = 0;
+    for (size_t at = 0; at + sizeof eight <= len; at += sizeof eight) {
+        memcpy(&eight, text + at, sizeof eight);
+        all |= eight;
+    }
+    if (len >= sizeof eight) {
+        memcpy(&eight, text + len - sizeof eight, sizeof eight);
+        return !((all | eight) & repeat(0x80));
+    }
+    for (size_t at = 0; at < len; at++)
+        all |= (unsigned char)text[at];
+    return !(all & 0x80);
+}
+
 bool adp_pen_keeps(const char *text, size_t len)
 {
     const unsigned char *p = (const unsigned char *)text, *end = p + len;
     uint32_t c;
+    if (is_ascii(text, len))
+        return true;
     while (p < end) {
-        uint64_t eight;
-        if (end - p >= 8) {
-            memcpy(&eight, p, sizeof eight);
-            if (!(eight & repeat(0x80))) { /* ASCII */
-                p += sizeof eight;
-                continue;
-            }
-        }
         size_t n = *p < 0x80 ? 1 : read_utf8(p, (size_t)(end - p), &c);
         if (!n)
             return false;
