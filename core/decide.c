@@ -26,6 +26,7 @@ struct request {
     struct adp_generation *generation;
     struct adp_generations *generations;
     const struct adp_metrics *metrics; /* NULL: the snapshot in force */
+    struct adp_sheet *sheet;           /* of the metrics, where one is known */
     uint64_t snapshot;                 /* number; 0: none */
     uint64_t mono_ns, wall_ns, meter_ns;
     uint64_t present;
@@ -116,7 +117,10 @@ static void gather_snapshot(struct request *rq, const struct adp_snapshot *s)
 static void gather_given(struct request *rq)
 {
     struct adp_lane *lane = rq->lane;
-    adp_lane_read(lane, rq->generation->signals, rq->metrics, rq->mono_ns, rq->wall_ns);
+    const struct adp_generation *g = rq->generation;
+    const struct adp_bound *bound =
+        rq->sheet ? adp_sheet_bound(rq->sheet, g->number, g->signals) : NULL;
+    adp_lane_read(lane, g->signals, bound, rq->metrics, rq->mono_ns, rq->wall_ns);
     rq->present = 0;
     rq->snapshot = 0;
     rq->value = rq->given;
@@ -239,12 +243,42 @@ static uint32_t known_facts(const struct request *rq)
            (rq->slo_class.p ? ADP_REC_HAS_CLASS : 0u);
 }
 
+/* How the metrics go into a record: as a shape that was told, as one to be told, or as they
+ * are. 0: none came with the request. */
+static uint32_t metrics_flags(const struct request *rq)
+{
+    if (!rq->metrics)
+        return 0;
+    if (!rq->sheet || !rq->sheet->shape)
+        return ADP_REC_INLINE;
+    return ADP_REC_INLINE | (rq->sheet->told ? ADP_REC_VALUES : ADP_REC_TELLS);
+}
+
+static size_t metrics_bytes(const struct request *rq, uint32_t flags)
+{
+    if (flags & ADP_REC_VALUES)
+        return rq->sheet->n * sizeof(double);
+    return rq->metrics ? adp_lane_encode(rq->metrics, NULL, 0) : 0;
+}
+
+static uint8_t *put_metrics(const struct request *rq, uint32_t flags, uint8_t *to,
+                            size_t bytes)
+{
+    if (!(flags & ADP_REC_VALUES))
+        return bytes ? to + adp_lane_encode(rq->metrics, to, bytes) : to;
+    double *value = (double *)(void *)to;
+    for (uint32_t i = 0; i < rq->sheet->n; i++)
+        value[i] = adp_metrics_at(rq->metrics, i)->value;
+    return to + bytes;
+}
+
 static void record(const struct request *rq, uint32_t i, const struct answer *a,
                    uint64_t id)
 {
     struct adp_lane *lane = rq->lane;
     uint32_t n = rq->generation->n_signals;
-    size_t series = rq->metrics ? adp_lane_encode(rq->metrics, NULL, 0) : 0;
+    uint32_t given = metrics_flags(rq);
+    size_t series = metrics_bytes(rq, given);
     size_t bytes = sizeof(struct adp_rec_decision) +
                    n * (rq->metrics ? sizeof(struct adp_rec_reading) : sizeof(double)) +
                    series + 4u * ADP_ID_MAX;
@@ -271,8 +305,7 @@ static void record(const struct request *rq, uint32_t i, const struct answer *a,
     r->fact_bits = known_facts(rq);
     r->set = a->verdict.set;
     r->flags = (i == 0 && rq->governed ? ADP_REC_ENFORCED : 0u) |
-               (rq->governed ? ADP_REC_GOVERNED : 0u) | (i ? ADP_REC_SHADOW : 0u) |
-               (rq->metrics ? ADP_REC_INLINE : 0u);
+               (rq->governed ? ADP_REC_GOVERNED : 0u) | (i ? ADP_REC_SHADOW : 0u) | given;
     r->reason = a->verdict.reason;
     r->status = adp_reason_status(a->verdict.reason, rq->generation->profile);
     r->binding = a->verdict.binding;
@@ -285,11 +318,13 @@ static void record(const struct request *rq, uint32_t i, const struct answer *a,
     r->tenant_len = rq->tenant.n;
     r->session_len = rq->session.n;
     r->class_len = rq->slo_class.n;
+    r->shape = given & (ADP_REC_TELLS | ADP_REC_VALUES) ? rq->sheet->shape : 0;
     uint8_t *to = put_signals(rq, (uint8_t *)(r + 1));
-    if (series)
-        to += adp_lane_encode(rq->metrics, to, series);
+    to = put_metrics(rq, given, to, series);
     to = put(put(put(put(to, &rq->id), &rq->tenant), &rq->session), &rq->slo_class);
     adp_ring_commit(lane->region, lane->number, (uint32_t)(to - (uint8_t *)r));
+    if (given & ADP_REC_TELLS)
+        rq->sheet->told = true; /* the ring keeps what it has taken, in order */
 }
 
 /* --- the whole --- */
@@ -372,6 +407,8 @@ int adp_decide(struct adp_lane *lane, struct adp_generations *generations,
     rq.lane = lane;
     rq.generations = generations;
     rq.metrics = metrics;
+    rq.sheet = metrics == lane->now && lane->given && lane->given->n ? lane->given : NULL;
+    lane->given = NULL;
     rq.meter_ns = clock->meter_ns(clock->ctx);
     rq.mono_ns =
         clock->mono_ns == clock->meter_ns ? rq.meter_ns : clock->mono_ns(clock->ctx);

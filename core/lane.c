@@ -35,11 +35,14 @@ int adp_lane_create(struct adp_lane **ret, struct adp_region *region, uint32_t n
     lane->index = adp_region_index(region, number);
     lane->ticket_mask = adp_region_shape(region)->tickets - 1;
     lane->wall_at_ns = 0 - (uint64_t)LEAST_WINDOW_NS; /* long ago */
-    if (adp_metrics_create(&lane->now) < 0 || adp_metrics_create(&lane->before) < 0 ||
+    if (adp_sheet_init(&lane->sheet[0], 0) < 0 ||
+        adp_sheet_init(&lane->sheet[1], 1) < 0 ||
         adp_scratch_create(&lane->scratch, ADP_LANE_SERIES) < 0) {
         adp_lane_destroy(lane);
         return adp_error_set(err, ADP_ENOMEM, "out of memory");
     }
+    lane->now = lane->sheet[0].metrics;
+    lane->before = lane->sheet[1].metrics;
     *ret = lane;
     return 0;
 }
@@ -48,8 +51,8 @@ void adp_lane_destroy(struct adp_lane *lane)
 {
     if (!lane)
         return;
-    adp_metrics_destroy(lane->now);
-    adp_metrics_destroy(lane->before);
+    adp_sheet_finish(&lane->sheet[0]);
+    adp_sheet_finish(&lane->sheet[1]);
     adp_scratch_destroy(lane->scratch);
     free(lane);
 }
@@ -84,8 +87,15 @@ size_t adp_name_set(struct adp_name *name, const char *text)
     return len;
 }
 
+struct adp_sheet *adp_lane_sheet(struct adp_lane *lane)
+{
+    lane->given = &lane->sheet[lane->now == lane->sheet[1].metrics];
+    return lane->given;
+}
+
 void adp_lane_read(struct adp_lane *lane, const struct adp_signals *signals,
-                   const struct adp_metrics *metrics, uint64_t mono_ns, uint64_t wall_ns)
+                   const struct adp_bound *bound, const struct adp_metrics *metrics,
+                   uint64_t mono_ns, uint64_t wall_ns)
 {
     struct adp_moment moment = { .now = metrics };
     uint64_t since = mono_ns > lane->before_ns ? mono_ns - lane->before_ns : 0;
@@ -93,8 +103,8 @@ void adp_lane_read(struct adp_lane *lane, const struct adp_signals *signals,
         moment.before = lane->before;
         moment.elapsed_s = (double)since * 1e-9;
     }
-    adp_signals_read(signals, &moment, mono_ns, (double)wall_ns * 1e-9, lane->scratch,
-                     lane->readings);
+    adp_signals_read_bound(signals, bound, &moment, mono_ns, (double)wall_ns * 1e-9,
+                           lane->scratch, lane->readings);
 }
 
 void adp_lane_keep(struct adp_lane *lane, uint64_t mono_ns)

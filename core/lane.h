@@ -8,6 +8,7 @@
 #include "core/clock.h"
 #include "core/metrics.h"
 #include "core/region.h"
+#include "core/sheet.h"
 #include "core/signal.h"
 
 #include <admitperf/runtime.h>
@@ -45,7 +46,8 @@ struct adp_lane {
         wall_at_ns; /* the wall clock, when it was read last, and when (mono) */
 
     /* Metrics given with a request: these, those of a moment before, and their readings.
-     */
+     * `given` is the sheet of `now` while it is known to describe them; NULL: not known. */
+    struct adp_sheet sheet[2], *given;
     struct adp_metrics *now, *before;
     bool has_before;
     uint64_t before_ns;
@@ -79,10 +81,15 @@ static inline uint64_t adp_lane_wall(struct adp_lane *lane, uint64_t mono_ns)
  * hexadecimal. `text` may be NULL. Returns the length of the text. [hot] */
 size_t adp_name_set(struct adp_name *name, const char *text);
 
+/* The sheet of `now`, to be filled for the next request, which forgets it. [hot] */
+struct adp_sheet *adp_lane_sheet(struct adp_lane *lane);
+
 /* Reads the signals from metrics given with a request; counters grow against the metrics
- * of at least a second before, given on this lane. [hot] */
+ * of at least a second before, given on this lane. `bound`: their sources, if known; or
+ * NULL. [hot] */
 void adp_lane_read(struct adp_lane *lane, const struct adp_signals *signals,
-                   const struct adp_metrics *metrics, uint64_t mono_ns, uint64_t wall_ns);
+                   const struct adp_bound *bound, const struct adp_metrics *metrics,
+                   uint64_t mono_ns, uint64_t wall_ns);
 
 /* Keeps `now` as the moment before, once the one kept is a second old. [hot] */
 void adp_lane_keep(struct adp_lane *lane, uint64_t mono_ns);

@@ -397,15 +397,21 @@ static struct adp_reading ask(const struct signal *signal, uint32_t source,
     return reading;
 }
 
-static struct adp_reading read_signal(const struct signal *signal,
+/* `there`: which sources the page has, if that is known. */
+static struct adp_reading read_signal(const struct signal *signal, const uint64_t *there,
                                       const struct adp_moment *moment, uint64_t now_ns,
                                       double wall_s, struct adp_scratch *scratch)
 {
     struct adp_reading nearest = { .why = ADP_WHY_NEVER_SUPPLIED, .source = -1 };
     for (uint32_t i = 0; i < signal->n_sources; i++) {
         /* most sources are of engines that are not there */
-        if (!adp_expr_supplied(signal->sources[i].expr, moment, NULL))
+        if (there) {
+            if (!(*there >> i))
+                break;
+            i += (uint32_t)__builtin_ctzll(*there >> i);
+        } else if (!adp_expr_supplied(signal->sources[i].expr, moment, NULL)) {
             continue;
+        }
         struct adp_reading reading = ask(signal, i, moment, now_ns, wall_s, scratch);
         if (reading.why == ADP_WHY_PRESENT || reading.why == ADP_WHY_AMBIGUOUS)
             return reading;
@@ -461,15 +467,38 @@ static struct adp_moment own_moment(const struct adp_signals *set,
     return own;
 }
 
+void adp_signals_bind(const struct adp_signals *set, const struct adp_metrics *metrics,
+                      struct adp_bound *ret)
+{
+    struct adp_moment moment = { .now = metrics,
+                                 .renames = set->renames,
+                                 .n_renames = set->n_renames };
+    for (uint32_t i = 0; i < set->n; i++) {
+        ret->there[i] = 0;
+        for (uint32_t s = 0; s < set->signals[i].n_sources; s++)
+            if (adp_expr_supplied(set->signals[i].sources[s].expr, &moment, NULL))
+                ret->there[i] |= UINT64_C(1) << s;
+    }
+}
+
 void adp_signals_read(const struct adp_signals *set, const struct adp_moment *moment,
                       uint64_t now_ns, double wall_s, struct adp_scratch *scratch,
                       struct adp_reading *readings)
+{
+    adp_signals_read_bound(set, NULL, moment, now_ns, wall_s, scratch, readings);
+}
+
+void adp_signals_read_bound(const struct adp_signals *set, const struct adp_bound *bound,
+                            const struct adp_moment *moment, uint64_t now_ns,
+                            double wall_s, struct adp_scratch *scratch,
+                            struct adp_reading *readings)
 {
     struct adp_doubt doubts[MAX_DOUBTS];
     struct adp_moment own = own_moment(set, moment, doubts);
     for (uint32_t i = 0; i < set->n; i++) {
         if (moment->now)
-            readings[i] = read_signal(&set->signals[i], &own, now_ns, wall_s, scratch);
+            readings[i] = read_signal(&set->signals[i], bound ? &bound->there[i] : NULL,
+                                      &own, now_ns, wall_s, scratch);
         else
             readings[i] =
                 (struct adp_reading) { .why = ADP_WHY_NO_SNAPSHOT, .source = -1 };

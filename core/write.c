@@ -462,9 +462,13 @@ static char *put_inputs(char *p, const struct adp_rec_decision *r,
 static void put_metrics(struct adp_line *to, const struct adp_rec_decision *r,
                         const struct adp_decision_parts *parts,
                         const struct adp_seen *seen, struct adp_keys *keys,
-                        bool inline_metrics)
+                        bool inline_metrics, uint32_t lane)
 {
-    if (r->flags & ADP_REC_INLINE) {
+    if (r->flags & ADP_REC_VALUES) {
+        adp_line_key(to, "metrics");
+        adp_keys_write_values(keys, lane, r->shape,
+                              (const double *)(const void *)parts->series, to);
+    } else if (r->flags & ADP_REC_INLINE) {
         adp_line_key(to, "metrics");
         adp_keys_write(keys, parts->series, parts->series_len, to);
     } else if (inline_metrics && seen && seen->metrics) {
@@ -602,7 +606,7 @@ void adp_write_decision(struct adp_line *to, const struct adp_rec_decision *reco
 {
     if (!put_head(to, record, parts, words))
         return;
-    put_metrics(to, record, parts, seen, keys, inline_metrics);
+    put_metrics(to, record, parts, seen, keys, inline_metrics, tag.lane);
     put_rest(to, record, parts, words, seen, tag);
 }
 

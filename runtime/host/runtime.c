@@ -380,9 +380,20 @@ int adp_lane_decide_with(adp_lane *lane, const adp_metric *metrics, uint32_t n,
     adp_runtime *rt = lane->host;
     if (adp_host_is_inherited(rt))
         return decide_nothing(ret);
-    adp_metrics_clear(lane->now);
-    for (uint32_t i = 0; i < n; i++) /* one that does not fit is absent */
-        adp_host_add_metric(lane->now, &metrics[i], NULL);
+    adp_sheet_fill(adp_lane_sheet(lane), metrics, n);
+    return adp_decide(lane, &rt->generations, facts, lane->now, ret, NULL);
+}
+
+int adp_lane_decide_ids(adp_lane *lane, const adp_sample *samples, uint32_t n,
+                        const adp_facts *facts, adp_decision *ret)
+{
+    adp_runtime *rt = lane->host;
+    if (adp_host_is_inherited(rt))
+        return decide_nothing(ret);
+    /* Acquire: their names are there. */
+    uint32_t known = atomic_load_explicit(&rt->n_interned, memory_order_acquire);
+    adp_sheet_fill_ids(adp_lane_sheet(lane), known ? rt->interned : NULL, known, samples,
+                       n);
     return adp_decide(lane, &rt->generations, facts, lane->now, ret, NULL);
 }
 

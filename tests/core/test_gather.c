@@ -34,17 +34,20 @@ void __wrap_adp_generation_leave(const struct adp_region *region, uint32_t lane)
 }
 
 void __real_adp_lane_read(struct adp_lane *lane, const struct adp_signals *signals,
+                          const struct adp_bound *bound,
                           const struct adp_metrics *metrics, uint64_t mono_ns,
                           uint64_t wall_ns);
 void __wrap_adp_lane_read(struct adp_lane *lane, const struct adp_signals *signals,
+                          const struct adp_bound *bound,
                           const struct adp_metrics *metrics, uint64_t mono_ns,
                           uint64_t wall_ns);
 void __wrap_adp_lane_read(struct adp_lane *lane, const struct adp_signals *signals,
+                          const struct adp_bound *bound,
                           const struct adp_metrics *metrics, uint64_t mono_ns,
                           uint64_t wall_ns)
 {
     read_metrics++;
-    __real_adp_lane_read(lane, signals, metrics, mono_ns, wall_ns);
+    __real_adp_lane_read(lane, signals, bound, metrics, mono_ns, wall_ns);
 }
 
 static uint64_t count_clock(void *ctx)
