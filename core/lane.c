@@ -103,8 +103,13 @@ void adp_lane_read(struct adp_lane *lane, const struct adp_signals *signals,
         moment.before = lane->before;
         moment.elapsed_s = (double)since * 1e-9;
     }
-    adp_signals_read_bound(signals, bound, &moment, mono_ns, (double)wall_ns * 1e-9,
-                           lane->scratch, lane->readings);
+    double wall_s = (double)wall_ns * 1e-9;
+    if (bound)
+        adp_signals_read_bound(signals, bound, &moment, mono_ns, wall_s, lane->scratch,
+                               lane->readings);
+    else
+        adp_signals_read(signals, &moment, mono_ns, wall_s, lane->scratch,
+                         lane->readings);
 }
 
 void adp_lane_keep(struct adp_lane *lane, uint64_t mono_ns)

@@ -383,13 +383,23 @@ static int reserve_series(struct adp_metrics *m)
     return 0;
 }
 
+/* As compare_text > 0; the first byte mostly decides. */
+static bool comes_after(struct adp_str a, struct adp_str b)
+{
+    if (a.n && b.n && a.p[0] != b.p[0])
+        return (unsigned char)a.p[0] > (unsigned char)b.p[0];
+    return compare_text(a, b) > 0;
+}
+
 /* Few, and on most pages sorted already. */
 static void sort_labels(struct adp_label *labels, uint32_t n)
 {
     for (uint32_t i = 1; i < n; i++) {
+        if (!comes_after(labels[i - 1].name, labels[i].name))
+            continue;
         struct adp_label moving = labels[i];
         uint32_t j = i;
-        for (; j > 0 && compare_text(labels[j - 1].name, moving.name) > 0; j--)
+        for (; j > 0 && comes_after(labels[j - 1].name, moving.name); j--)
             labels[j] = labels[j - 1];
         labels[j] = moving;
     }
@@ -427,10 +437,11 @@ static int copy_labels(struct adp_metrics *m, const struct adp_label *labels, ui
     to->hash = XXH3_64bits(NULL, 0);
     if (!n)
         return 0;
-    struct adp_label *copy = take(m, n * sizeof *copy, _Alignof(struct adp_label));
-    char *text = copy ? take(m, bytes + 2 * n, 1) : NULL;
-    if (!text)
+    struct adp_label *copy =
+        take(m, n * sizeof *copy + bytes + 2 * n, _Alignof(struct adp_label));
+    if (!copy)
         return adp_error_set(err, ADP_ENOMEM, "out of memory");
+    char *text = (char *)(copy + n);
     memcpy(copy, labels, n * sizeof *copy);
     sort_labels(copy, n);
     for (uint32_t i = 1; i < n; i++)
@@ -646,6 +657,16 @@ uint32_t adp_metrics_find_hashed(const struct adp_metrics *m, const char *name,
     return i == ADP_NO_SERIES ? i : m->names[i].first;
 }
 
+uint32_t adp_metrics_names(const struct adp_metrics *m)
+{
+    return m->cleared ? 0 : m->n_names;
+}
+
+uint64_t adp_metrics_name_hash(const struct adp_metrics *m, uint32_t i)
+{
+    return m->names[i].hash;
+}
+
 const struct adp_series *adp_metrics_same(const struct adp_metrics *m,
                                           const struct adp_series *as)
 {
@@ -660,6 +681,7 @@ const struct adp_series *adp_metrics_same(const struct adp_metrics *m,
 
 void adp_metrics_set(struct adp_metrics *m, uint32_t i, double value)
 {
+    m->shape.whole = false;
     struct adp_series *s = &stored_at(m, i)->series;
     s->value = value;
     s->has_time = false;

@@ -84,6 +84,9 @@ uint32_t adp_metrics_find(const struct adp_metrics *metrics, const char *name,
 uint64_t adp_metrics_hash(const char *name, size_t len);
 uint32_t adp_metrics_find_hashed(const struct adp_metrics *metrics, const char *name,
                                  size_t len, uint64_t hash);
+/* The names that series have, each once, by their hashes. */
+uint32_t adp_metrics_names(const struct adp_metrics *metrics);
+uint64_t adp_metrics_name_hash(const struct adp_metrics *metrics, uint32_t i);
 /* The series with the name and the labels (sorted by name) of `as`, or NULL. `as` may
  * belong to another object or to none; its value is not looked at. */
 const struct adp_series *adp_metrics_same(const struct adp_metrics *metrics,

@@ -321,7 +321,9 @@ void adp_host_seal(const struct adp_runtime *rt, struct adp_edition *e,
             adp_errors_add(errors, ADP_NOTE, e->config->file, nowhere,
                            "the host supplies signal %s, which %s: its function is not "
                            "used",
-                           s->signal, signal < 0 ? "is not known" : "has 32 sources");
+                           s->signal,
+                           signal < 0 ? "is not known"
+                                      : "has no room for one more source");
         else
             e->supply[e->n_supply++] =
                 (struct adp_supply) { (uint32_t)signal, s->read, s->user };
