@@ -249,7 +249,7 @@ static uint32_t metrics_flags(const struct request *rq)
 {
     if (!rq->metrics)
         return 0;
-    if (!rq->sheet || !rq->sheet->shape)
+    if (!rq->sheet || !rq->sheet->shape || !rq->sheet->again)
         return ADP_REC_INLINE;
     return ADP_REC_INLINE | (rq->sheet->told ? ADP_REC_VALUES : ADP_REC_TELLS);
 }

@@ -36,7 +36,7 @@ void adp_sheet_forget(struct adp_sheet *sheet)
 {
     sheet->n = 0;
     sheet->shape = 0;
-    sheet->told = false;
+    sheet->again = sheet->told = false;
     sheet->bound_for = 0;
 }
 
@@ -177,6 +177,7 @@ void adp_sheet_fill(struct adp_sheet *sheet, const adp_metric *metrics, uint32_t
     if (has_names(sheet, metrics, n)) {
         for (uint32_t i = 0; i < n; i++)
             adp_metrics_set(sheet->metrics, i, metrics[i].value);
+        sheet->again = true;
         return;
     }
     adp_sheet_forget(sheet);
@@ -203,6 +204,7 @@ static bool set_values(struct adp_sheet *sheet, const adp_sample *samples, uint3
             return false;
         adp_metrics_set(sheet->metrics, i, samples[i].value);
     }
+    sheet->again = true;
     return true;
 }
 

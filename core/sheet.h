@@ -31,6 +31,7 @@ struct adp_sheet {
     size_t text_len, cap_text;
 
     uint32_t shape; /* its number; 0: none, it cannot be told in a record */
+    bool again;     /* the same was given twice: it is worth telling */
     bool told;      /* a record of the lane says what that shape is */
     uint32_t number;
 
