@@ -446,6 +446,21 @@ static void date(struct adp_reading *reading, const struct adp_value *value,
     reading->expires_ns = left_ns > UINT64_MAX - now_ns ? UINT64_MAX : now_ns + left_ns;
 }
 
+/* A reading without a value. Field by field, and of `differ` its end only: a copy of all of
+ * it, most of which is never looked at, was a quarter of the time that reading takes. */
+static void start(struct adp_reading *ret, enum adp_why why, int32_t source)
+{
+    ret->why = why;
+    ret->source = source;
+    ret->value = ret->age_s = ret->bound = 0;
+    ret->expires_ns = 0;
+    ret->taken = ret->skipped = 0;
+    ret->skipped_why = ADP_WHY_PRESENT;
+    for (int i = 0; i < ADP_WHY_COUNT; i++)
+        ret->skipped_by[i] = 0;
+    ret->differ[0] = '\0';
+}
+
 static void ask(const struct signal *signal, uint32_t source,
                 const struct adp_moment *moment, uint64_t now_ns, double wall_s,
                 struct adp_scratch *scratch, struct adp_reading *ret)
@@ -454,12 +469,11 @@ static void ask(const struct signal *signal, uint32_t source,
     struct adp_value value;
     enum adp_why why = adp_expr_evaluate(s->expr, moment, s->aggregate, signal->lo,
                                          signal->hi, scratch, &value);
-    *ret = (struct adp_reading) { .why = why,
-                                  .source = (int32_t)source,
-                                  .taken = value.taken,
-                                  .skipped = value.skipped,
-                                  .skipped_why = value.skipped_why,
-                                  .bound = value.bound };
+    start(ret, why, (int32_t)source);
+    ret->taken = value.taken;
+    ret->skipped = value.skipped;
+    ret->skipped_why = value.skipped_why;
+    ret->bound = value.bound;
     if (value.skipped)
         memcpy(ret->skipped_by, value.skipped_by, sizeof ret->skipped_by);
     if (value.differ[0])
@@ -470,9 +484,6 @@ static void ask(const struct signal *signal, uint32_t source,
     }
 }
 
-static const struct adp_reading never_supplied = { .why = ADP_WHY_NEVER_SUPPLIED,
-                                                   .source = -1 };
-
 /* `there`: the sources that have something to say. The first answer is written in place, and
  * stays, as the nearest, until a later one is final. */
 static void read_signal(const struct signal *signal, uint64_t there,
@@ -480,7 +491,7 @@ static void read_signal(const struct signal *signal, uint64_t there,
                         struct adp_scratch *scratch, struct adp_reading *ret)
 {
     struct adp_reading later, *to = ret;
-    *ret = never_supplied;
+    start(ret, ADP_WHY_NEVER_SUPPLIED, -1);
     for (; there; there &= there - 1) {
         ask(signal, (uint32_t)__builtin_ctzll(there), moment, now_ns, wall_s, scratch,
             to);
@@ -490,7 +501,7 @@ static void read_signal(const struct signal *signal, uint64_t there,
             return;
         }
         if (to == ret && ret->why == ADP_WHY_NEVER_SUPPLIED)
-            *ret = never_supplied;
+            start(ret, ADP_WHY_NEVER_SUPPLIED, -1);
         else
             to = &later;
     }
