@@ -2,7 +2,6 @@
 /* Deciding (core/decide.h). */
 #include "core/decide.h"
 
-#include "core/snapshot.h"
 #include "core/ticket.h"
 
 #include <math.h>
@@ -27,13 +26,15 @@ struct request {
     struct adp_generation *generation;
     struct adp_generations *generations;
     const struct adp_metrics *metrics; /* NULL: the snapshot in force */
+    struct adp_sheet *sheet;           /* of the metrics, where one is known */
     uint64_t snapshot;                 /* number; 0: none */
     uint64_t mono_ns, wall_ns, meter_ns;
     uint64_t present;
-    double value[ADP_MAX_KNOWN];
+    const double *value; /* of each signal of the set */
+    double given[ADP_MAX_KNOWN];
     struct adp_name id, tenant, session, slo_class;
+    size_t id_len; /* as the host gave it */
     struct adp_request facts;
-    char tenant_z[ADP_ID_MAX + 1], session_z[ADP_ID_MAX + 1], class_z[ADP_ID_MAX + 1];
     struct adp_split split;
     bool governed;
 };
@@ -47,27 +48,26 @@ struct answer {
 
 /* --- facts --- */
 
-static const char *canonical(struct adp_name *name, const char *text, char *to,
-                             uint64_t *ret_key)
+static uint64_t key_of(const struct adp_name *name)
 {
-    adp_name_set(name, text);
-    *ret_key = 0;
-    if (!name->p)
-        return NULL;
-    memcpy(to, name->p, name->n);
-    to[name->n] = '\0';
-    *ret_key = XXH3_64bits(to, name->n);
-    return to;
+    return name->p ? XXH3_64bits(name->p, name->n) : 0;
 }
 
 static void take_facts(struct request *rq, const struct adp_facts *facts)
 {
     static const struct adp_facts unknown = { .size = sizeof unknown };
     const struct adp_facts *f = facts ? facts : &unknown;
-    uint64_t class_key;
-    adp_name_set(&rq->id, f->request_id);
+    rq->id_len = adp_name_set(&rq->id, f->request_id);
+    adp_name_set(&rq->tenant, f->tenant);
+    adp_name_set(&rq->session, f->session);
+    adp_name_set(&rq->slo_class, f->slo_class);
     rq->facts = (struct adp_request) {
         .size = sizeof rq->facts,
+        .tenant = rq->tenant.p,
+        .session = rq->session.p,
+        .slo_class = rq->slo_class.p,
+        .tenant_key = key_of(&rq->tenant),
+        .session_key = key_of(&rq->session),
         .present = f->present & (ADP_PROMPT | ADP_OUTPUT | ADP_PRIORITY | ADP_DEADLINE),
         .prompt_tokens = f->prompt_tokens,
         .max_output_tokens = f->max_output_tokens,
@@ -76,12 +76,6 @@ static void take_facts(struct request *rq, const struct adp_facts *facts)
     };
     if (!isfinite(f->ttft_deadline_ms))
         rq->facts.present &= ~(uint32_t)ADP_DEADLINE;
-    rq->facts.tenant =
-        canonical(&rq->tenant, f->tenant, rq->tenant_z, &rq->facts.tenant_key);
-    rq->facts.session =
-        canonical(&rq->session, f->session, rq->session_z, &rq->facts.session_key);
-    rq->facts.slo_class =
-        canonical(&rq->slo_class, f->slo_class, rq->class_z, &class_key);
 }
 
 /* Arm and draw. Without an id nothing ties a retry to its first try: governed only when
@@ -91,7 +85,7 @@ static void split(struct request *rq, const struct adp_facts *facts)
     const struct adp_generation *g = rq->generation;
     const char *id = facts ? facts->request_id : NULL;
     if (id) {
-        rq->split = adp_split_of(g->salt, g->salt_len, id, strlen(id));
+        rq->split = adp_split_of(g->salt, g->salt_len, id, rq->id_len);
         rq->governed = rq->split.arm < g->enforce;
         if (rq->lane->has_draw)
             rq->split.draw = rq->lane->draw;
@@ -109,35 +103,33 @@ static void split(struct request *rq, const struct adp_facts *facts)
 
 /* --- signals --- */
 
-static void gather_snapshot(struct request *rq)
+/* The values stay where they are: the lane is in the snapshot until it has decided. */
+static void gather_snapshot(struct request *rq, const struct adp_snapshot *s)
 {
-    const struct adp_snapshot *s =
-        adp_snapshot_enter(rq->lane->region, rq->lane->number, rq->generation->number);
-    rq->present = 0;
-    rq->snapshot = 0;
-    if (!s)
+    static const double nothing[ADP_MAX_KNOWN];
+    rq->value = s ? s->value : nothing;
+    rq->present = s ? s->present : 0;
+    rq->snapshot = s ? s->number : 0;
+    if (!s || rq->mono_ns < s->first_expiry_ns)
         return;
-    rq->snapshot = s->number;
-    rq->present = s->present;
-    uint32_t n = s->n < ADP_MAX_KNOWN ? s->n : ADP_MAX_KNOWN;
-    for (uint32_t i = 0; i < n; i++)
-        rq->value[i] = s->value[i];
-    if (rq->mono_ns >= s->first_expiry_ns)
-        for (uint32_t i = 0; i < n; i++)
-            if (rq->mono_ns >= s->expires_ns[i])
-                rq->present &= ~(1ull << i);
-    adp_snapshot_leave(rq->lane->region, rq->lane->number);
+    for (uint32_t i = 0; i < s->n; i++)
+        if (rq->mono_ns >= s->expires_ns[i])
+            rq->present &= ~(1ull << i);
 }
 
 static void gather_given(struct request *rq)
 {
     struct adp_lane *lane = rq->lane;
-    adp_lane_read(lane, rq->generation->signals, rq->metrics, rq->mono_ns, rq->wall_ns);
+    const struct adp_generation *g = rq->generation;
+    const struct adp_bound *bound =
+        rq->sheet ? adp_sheet_bound(rq->sheet, g->number, g->signals) : NULL;
+    adp_lane_read(lane, g->signals, bound, rq->metrics, rq->mono_ns, rq->wall_ns);
     rq->present = 0;
     rq->snapshot = 0;
+    rq->value = rq->given;
     for (uint32_t i = 0; i < rq->generation->n_signals; i++) {
         const struct adp_reading *r = &lane->readings[i];
-        rq->value[i] = r->value;
+        rq->given[i] = r->value;
         if (r->why == ADP_WHY_PRESENT)
             rq->present |= 1ull << i;
     }
@@ -196,7 +188,7 @@ static void ask(struct request *rq, uint32_t i, struct answer *a)
     }
     a->verdict = (struct adp_verdict) { .size = sizeof a->verdict, .binding = ADP_NONE };
 
-    struct adp_call *call = adp_region_call(rq->lane->region, rq->lane->number);
+    struct adp_call *call = rq->lane->call;
     atomic_store_explicit(&call->policy, i, memory_order_relaxed);
     atomic_store_explicit(&call->start_ns, rq->mono_ns, memory_order_release);
     adp_member_decide(m, &view, &a->verdict);
@@ -216,19 +208,24 @@ static void ask(struct request *rq, uint32_t i, struct answer *a)
 
 /* --- recording --- */
 
+/* Room for ADP_ID_MAX bytes is there; what goes behind the text is written over. */
 static uint8_t *put(uint8_t *to, const struct adp_name *name)
 {
-    if (name->p)
-        memcpy(to, name->p, name->n);
-    return to + (name->p ? name->n : 0);
+    if (!name->p)
+        return to;
+    memcpy(to, name->own, ADP_ID_MAX);
+    return to + name->n;
 }
 
 static uint8_t *put_signals(const struct request *rq, uint8_t *to)
 {
     uint32_t n = rq->generation->n_signals;
     if (!rq->metrics) {
-        memcpy(to, rq->value, n * sizeof(double));
-        return to + n * sizeof(double);
+        double *value = (double *)(void *)to;
+        /* Few: what a copy of this many bytes would cost is its beginning. */
+        for (uint32_t i = 0; i < n; i++)
+            value[i] = rq->value[i];
+        return (uint8_t *)(value + n);
     }
     struct adp_rec_reading *reading = (struct adp_rec_reading *)(void *)to;
     for (uint32_t i = 0; i < n; i++) {
@@ -249,12 +246,42 @@ static uint32_t known_facts(const struct request *rq)
            (rq->slo_class.p ? ADP_REC_HAS_CLASS : 0u);
 }
 
+/* How the metrics go into a record: as a shape that was told, as one to be told, or as they
+ * are. 0: none came with the request. */
+static uint32_t metrics_flags(const struct request *rq)
+{
+    if (!rq->metrics)
+        return 0;
+    if (!rq->sheet || !rq->sheet->shape || !rq->sheet->again)
+        return ADP_REC_INLINE;
+    return ADP_REC_INLINE | (rq->sheet->told ? ADP_REC_VALUES : ADP_REC_TELLS);
+}
+
+static size_t metrics_bytes(const struct request *rq, uint32_t flags)
+{
+    if (flags & ADP_REC_VALUES)
+        return rq->sheet->n * sizeof(double);
+    return rq->metrics ? adp_lane_encode(rq->metrics, NULL, 0) : 0;
+}
+
+static uint8_t *put_metrics(const struct request *rq, uint32_t flags, uint8_t *to,
+                            size_t bytes)
+{
+    if (!(flags & ADP_REC_VALUES))
+        return bytes ? to + adp_lane_encode(rq->metrics, to, bytes) : to;
+    double *value = (double *)(void *)to;
+    for (uint32_t i = 0; i < rq->sheet->n; i++)
+        value[i] = adp_metrics_at(rq->metrics, i)->value;
+    return to + bytes;
+}
+
 static void record(const struct request *rq, uint32_t i, const struct answer *a,
                    uint64_t id)
 {
     struct adp_lane *lane = rq->lane;
     uint32_t n = rq->generation->n_signals;
-    size_t series = rq->metrics ? adp_lane_encode(rq->metrics, NULL, 0) : 0;
+    uint32_t given = metrics_flags(rq);
+    size_t series = metrics_bytes(rq, given);
     size_t bytes = sizeof(struct adp_rec_decision) +
                    n * (rq->metrics ? sizeof(struct adp_rec_reading) : sizeof(double)) +
                    series + 4u * ADP_ID_MAX;
@@ -281,8 +308,7 @@ static void record(const struct request *rq, uint32_t i, const struct answer *a,
     r->fact_bits = known_facts(rq);
     r->set = a->verdict.set;
     r->flags = (i == 0 && rq->governed ? ADP_REC_ENFORCED : 0u) |
-               (rq->governed ? ADP_REC_GOVERNED : 0u) | (i ? ADP_REC_SHADOW : 0u) |
-               (rq->metrics ? ADP_REC_INLINE : 0u);
+               (rq->governed ? ADP_REC_GOVERNED : 0u) | (i ? ADP_REC_SHADOW : 0u) | given;
     r->reason = a->verdict.reason;
     r->status = adp_reason_status(a->verdict.reason, rq->generation->profile);
     r->binding = a->verdict.binding;
@@ -295,11 +321,13 @@ static void record(const struct request *rq, uint32_t i, const struct answer *a,
     r->tenant_len = rq->tenant.n;
     r->session_len = rq->session.n;
     r->class_len = rq->slo_class.n;
+    r->shape = given & (ADP_REC_TELLS | ADP_REC_VALUES) ? rq->sheet->shape : 0;
     uint8_t *to = put_signals(rq, (uint8_t *)(r + 1));
-    if (series)
-        to += adp_lane_encode(rq->metrics, to, series);
+    to = put_metrics(rq, given, to, series);
     to = put(put(put(put(to, &rq->id), &rq->tenant), &rq->session), &rq->slo_class);
     adp_ring_commit(lane->region, lane->number, (uint32_t)(to - (uint8_t *)r));
+    if (given & ADP_REC_TELLS)
+        rq->sheet->told = true; /* the ring keeps what it has taken, in order */
 }
 
 /* --- the whole --- */
@@ -310,7 +338,7 @@ static uint64_t settle_tickets(struct request *rq, const struct answer *answers,
                                bool runs)
 {
     struct adp_generation *g = rq->generation;
-    uint64_t tickets[ADP_MAX_POLICIES] = { 0 };
+    uint64_t tickets[ADP_MAX_POLICIES];
     for (uint32_t i = 0; i < g->n_members; i++)
         tickets[i] = answers[i].verdict.ticket;
     if (runs)
@@ -382,11 +410,17 @@ int adp_decide(struct adp_lane *lane, struct adp_generations *generations,
     rq.lane = lane;
     rq.generations = generations;
     rq.metrics = metrics;
+    rq.sheet = metrics == lane->now && lane->given && lane->given->n ? lane->given : NULL;
+    lane->given = NULL;
     rq.meter_ns = clock->meter_ns(clock->ctx);
     rq.mono_ns =
         clock->mono_ns == clock->meter_ns ? rq.meter_ns : clock->mono_ns(clock->ctx);
-    rq.wall_ns = clock->wall_ns(clock->ctx);
-    rq.generation = adp_generation_enter(lane->region, lane->number, generations);
+    rq.wall_ns = adp_lane_wall(lane, rq.mono_ns);
+    const struct adp_snapshot *snapshot = NULL;
+    rq.generation =
+        metrics
+            ? adp_generation_enter(lane->region, lane->number, generations)
+            : adp_generation_enter_on(lane->region, lane->number, generations, &snapshot);
     if (!rq.generation) {
         *ret = (struct adp_decision) {
             .size = sizeof *ret, .admitted = 1, .action = ADP_ADMIT, .status = 200
@@ -398,7 +432,7 @@ int adp_decide(struct adp_lane *lane, struct adp_generations *generations,
     if (metrics)
         gather_given(&rq);
     else
-        gather_snapshot(&rq);
+        gather_snapshot(&rq, snapshot);
 
     uint32_t n = rq.generation->n_members;
     for (uint32_t i = 0; i < n; i++)

@@ -136,6 +136,24 @@ static const struct adp_words *words_of(const struct adp_drain *d, uint32_t numb
 /* --- kinds; each returns false when memory ran out, and then has written nothing. Bytes
  * that make no sense are a damaged ring: *ret_bad. --- */
 
+/* What a decision says of its lane's shapes. False: out of memory. */
+static bool take_shape(struct adp_drain *d, const struct adp_rec_decision *r,
+                       const struct adp_decision_parts *parts, uint32_t lane,
+                       bool *ret_bad)
+{
+    if (r->flags & ADP_REC_VALUES) {
+        *ret_bad =
+            !(r->flags & ADP_REC_INLINE) || parts->series_len % sizeof(double) ||
+            !adp_keys_knows(d->keys, lane, r->shape, parts->series_len / sizeof(double));
+        return true;
+    }
+    if (!(r->flags & ADP_REC_TELLS))
+        return true;
+    int told = adp_keys_tell(d->keys, lane, r->shape, parts->series, parts->series_len);
+    *ret_bad = told == ADP_ESYNTAX;
+    return told != ADP_ENOMEM;
+}
+
 static bool take_decision(struct adp_drain *d, const struct adp_record *rec,
                           uint32_t lane, struct adp_line *to, bool *ret_bad)
 {
@@ -145,6 +163,8 @@ static bool take_decision(struct adp_drain *d, const struct adp_record *rec,
         *ret_bad = true;
         return true;
     }
+    if (!take_shape(d, r, &parts, lane, ret_bad) || *ret_bad)
+        return *ret_bad;
     struct adp_seen *seen = &d->snapshot[r->snapshot % d->n_snapshots];
     if (!r->snapshot || seen->number != r->snapshot)
         seen = NULL;

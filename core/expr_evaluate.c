@@ -960,13 +960,25 @@ static enum adp_why run_step(struct run *run, const struct adp_step *step)
     }
 }
 
+/* Field by field, and of `differ` its end only: most of it is never looked at. */
+static void clear_value(struct adp_value *v)
+{
+    v->value = v->bound = v->time_s = 0;
+    v->taken = v->skipped = 0;
+    v->skipped_why = ADP_WHY_PRESENT;
+    for (int i = 0; i < ADP_WHY_COUNT; i++)
+        v->skipped_by[i] = 0;
+    v->has_time = false;
+    v->differ[0] = '\0';
+}
+
 enum adp_why adp_expr_evaluate(const struct adp_expr *expr,
                                const struct adp_moment *moment,
                                enum adp_aggregate aggregate, double lo, double hi,
                                struct adp_scratch *scratch, struct adp_value *ret)
 {
     struct run run = { .expr = expr, .moment = moment, .scratch = scratch, .value = ret };
-    memset(ret, 0, sizeof *ret);
+    clear_value(ret);
     if (!moment->now)
         return ADP_WHY_NO_SNAPSHOT;
     scratch->used = 0;

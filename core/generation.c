@@ -24,34 +24,79 @@ struct adp_generation *adp_generation_find(struct adp_generations *generations,
     return g && g->number == number ? g : NULL;
 }
 
+/* The number in force while the gate is open; 0: none. */
+static uint64_t open_number(struct adp_generations *generations)
+{
+    for (unsigned spins = 0;; spins++) {
+        uint64_t number =
+            atomic_load_explicit(&generations->current, memory_order_acquire);
+        if (!(number & CLOSED))
+            return number;
+        wait_turn(spins);
+    }
+}
+
+static void leave(struct adp_call *call)
+{
+    /* Release: our reads are done before the snapshot, or the generation, may go. */
+    atomic_store_explicit(&call->snapshot, 0, memory_order_release);
+    atomic_store_explicit(&call->generation, 0, memory_order_release);
+}
+
+/* Names what the caller found and looks again: false, and no name is left, when that is in
+ * force no more. The names are visible before the look (the store of the generation and
+ * the look are seq_cst); whoever changes what is in force looks for names afterwards. The
+ * snapshot's name goes first, and is looked for behind the generation's: whoever sees the
+ * one sees the other. Release there: the lane's reads of the snapshot before are done. */
+static bool name(struct adp_call *call, struct adp_generations *generations,
+                 uint64_t number, _Atomic uint64_t *current, uint64_t snapshot)
+{
+    atomic_store_explicit(&call->snapshot, snapshot, memory_order_release);
+    atomic_store_explicit(&call->generation, number, memory_order_seq_cst);
+    if (atomic_load_explicit(&generations->current, memory_order_seq_cst) == number &&
+        (!current || atomic_load_explicit(current, memory_order_seq_cst) == snapshot))
+        return true;
+    leave(call);
+    return false;
+}
+
 struct adp_generation *adp_generation_enter(const struct adp_region *region,
                                             uint32_t lane,
                                             struct adp_generations *generations)
 {
     struct adp_call *call = adp_region_call(region, lane);
-    for (unsigned spins = 0;; spins++) {
-        uint64_t number =
-            atomic_load_explicit(&generations->current, memory_order_acquire);
+    for (;;) {
+        uint64_t number = open_number(generations);
         if (!number)
             return NULL;
-        if (number & CLOSED) {
-            wait_turn(spins);
-            continue;
-        }
-        /* Our name is visible before we look again; whoever changes `current` looks for
-         * names afterwards. */
-        atomic_store_explicit(&call->generation, number, memory_order_seq_cst);
-        if (atomic_load_explicit(&generations->current, memory_order_seq_cst) == number)
+        if (name(call, generations, number, NULL, 0))
             return adp_generation_find(generations, number);
-        adp_generation_leave(region, lane);
+    }
+}
+
+struct adp_generation *adp_generation_enter_on(const struct adp_region *region,
+                                               uint32_t lane,
+                                               struct adp_generations *generations,
+                                               const struct adp_snapshot **ret_snapshot)
+{
+    struct adp_call *call = adp_region_call(region, lane);
+    for (;;) {
+        uint64_t number = open_number(generations);
+        if (!number)
+            return NULL;
+        _Atomic uint64_t *current = adp_region_current(region, number);
+        uint64_t snapshot = atomic_load_explicit(current, memory_order_acquire);
+        if (!name(call, generations, number, current, snapshot))
+            continue;
+        *ret_snapshot =
+            snapshot ? adp_region_snapshot(region, (uint32_t)snapshot - 1) : NULL;
+        return adp_generation_find(generations, number);
     }
 }
 
 void adp_generation_leave(const struct adp_region *region, uint32_t lane)
 {
-    struct adp_call *call = adp_region_call(region, lane);
-    /* Release: our reads are done before the generation may go. */
-    atomic_store_explicit(&call->generation, 0, memory_order_release);
+    leave(adp_region_call(region, lane));
 }
 
 void adp_generation_add(struct adp_generations *generations, struct adp_generation *g)

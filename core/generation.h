@@ -11,7 +11,8 @@
  *  1. A lane names the generation in force in its call slot, then looks again whether it
  *     is in force still (both seq_cst), and starts over if not. Whoever changes `current`
  *     looks at the call slots afterwards. So once no slot names a generation that is not
- *     in force, no lane is inside it, and none will be.
+ *     in force, no lane is inside it, and none will be. The same store names the snapshot
+ *     that the lane decides on (core/snapshot.h, 2).
  *  2. A generation is immutable while a call slot names it. Decisions are made, and
  *     tickets set, in the generation in force only.
  *  3. It stays in the table as long as tickets of it wait: their outcomes go to its
@@ -72,6 +73,12 @@ struct adp_generation *adp_generation_find(struct adp_generations *generations,
 struct adp_generation *adp_generation_enter(const struct adp_region *region,
                                             uint32_t lane,
                                             struct adp_generations *generations);
+/* The same, and its snapshot in force, NULL when there is none yet: until
+ * adp_generation_leave that stays as it is too. [hot] */
+struct adp_generation *adp_generation_enter_on(const struct adp_region *region,
+                                               uint32_t lane,
+                                               struct adp_generations *generations,
+                                               const struct adp_snapshot **ret_snapshot);
 void adp_generation_leave(const struct adp_region *region, uint32_t lane);
 
 /* [control] Puts a generation in the table, in the place that number % ADP_GENERATIONS

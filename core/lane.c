@@ -30,11 +30,19 @@ int adp_lane_create(struct adp_lane **ret, struct adp_region *region, uint32_t n
     lane->clock = clock;
     lane->number = number;
     lane->recording = recording;
-    if (adp_metrics_create(&lane->now) < 0 || adp_metrics_create(&lane->before) < 0 ||
+    lane->call = adp_region_call(region, number);
+    lane->tickets = adp_region_tickets(region, number);
+    lane->index = adp_region_index(region, number);
+    lane->ticket_mask = adp_region_shape(region)->tickets - 1;
+    lane->wall_at_ns = 0 - (uint64_t)LEAST_WINDOW_NS; /* long ago */
+    if (adp_sheet_init(&lane->sheet[0], 0) < 0 ||
+        adp_sheet_init(&lane->sheet[1], 1) < 0 ||
         adp_scratch_create(&lane->scratch, ADP_LANE_SERIES) < 0) {
         adp_lane_destroy(lane);
         return adp_error_set(err, ADP_ENOMEM, "out of memory");
     }
+    lane->now = lane->sheet[0].metrics;
+    lane->before = lane->sheet[1].metrics;
     *ret = lane;
     return 0;
 }
@@ -43,8 +51,8 @@ void adp_lane_destroy(struct adp_lane *lane)
 {
     if (!lane)
         return;
-    adp_metrics_destroy(lane->now);
-    adp_metrics_destroy(lane->before);
+    adp_sheet_finish(&lane->sheet[0]);
+    adp_sheet_finish(&lane->sheet[1]);
     adp_scratch_destroy(lane->scratch);
     free(lane);
 }
@@ -56,28 +64,38 @@ static size_t put_hex(char *to, uint64_t value)
     return 16;
 }
 
-void adp_name_set(struct adp_name *name, const char *text)
+size_t adp_name_set(struct adp_name *name, const char *text)
 {
-    name->p = text;
+    name->p = NULL;
     name->n = 0;
     if (!text)
-        return;
+        return 0;
     size_t len = strlen(text);
+    memset(name->own, 0, sizeof name->own);
+    name->p = name->own;
     if (len <= ADP_ID_MAX && adp_pen_keeps(text, len)) {
+        memcpy(name->own, text, len);
         name->n = (uint8_t)len;
-        return;
+        return len;
     }
     XXH128_hash_t h = XXH3_128bits(text, len);
     memcpy(name->own, "xxh3:", 5);
     size_t at = 5;
     at += put_hex(name->own + at, h.high64);
     at += put_hex(name->own + at, h.low64);
-    name->p = name->own;
     name->n = (uint8_t)at;
+    return len;
+}
+
+struct adp_sheet *adp_lane_sheet(struct adp_lane *lane)
+{
+    lane->given = &lane->sheet[lane->now == lane->sheet[1].metrics];
+    return lane->given;
 }
 
 void adp_lane_read(struct adp_lane *lane, const struct adp_signals *signals,
-                   const struct adp_metrics *metrics, uint64_t mono_ns, uint64_t wall_ns)
+                   const struct adp_bound *bound, const struct adp_metrics *metrics,
+                   uint64_t mono_ns, uint64_t wall_ns)
 {
     struct adp_moment moment = { .now = metrics };
     uint64_t since = mono_ns > lane->before_ns ? mono_ns - lane->before_ns : 0;
@@ -85,8 +103,13 @@ void adp_lane_read(struct adp_lane *lane, const struct adp_signals *signals,
         moment.before = lane->before;
         moment.elapsed_s = (double)since * 1e-9;
     }
-    adp_signals_read(signals, &moment, mono_ns, (double)wall_ns * 1e-9, lane->scratch,
-                     lane->readings);
+    double wall_s = (double)wall_ns * 1e-9;
+    if (bound)
+        adp_signals_read_bound(signals, bound, &moment, mono_ns, wall_s, lane->scratch,
+                               lane->readings);
+    else
+        adp_signals_read(signals, &moment, mono_ns, wall_s, lane->scratch,
+                         lane->readings);
 }
 
 void adp_lane_keep(struct adp_lane *lane, uint64_t mono_ns)

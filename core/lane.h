@@ -8,6 +8,7 @@
 #include "core/clock.h"
 #include "core/metrics.h"
 #include "core/region.h"
+#include "core/sheet.h"
 #include "core/signal.h"
 
 #include <admitperf/runtime.h>
@@ -19,9 +20,11 @@ enum {
 /* A string fact as recorded: the host's bytes, or "xxh3:" and 32 hex digits of XXH3-128
  * when they are more than ADP_ID_MAX. */
 struct adp_name {
-    const char *p; /* NULL: not known */
+    const char *p; /* NULL: not known; else `own` */
     uint8_t n;
-    char own[ADP_ID_MAX];
+    /* Zeros behind the text: whoever copies ADP_ID_MAX bytes, which costs less than to copy
+     * n, copies nothing else of ours. */
+    char own[ADP_ID_MAX + 1];
 };
 
 struct adp_lane {
@@ -31,7 +34,16 @@ struct adp_lane {
     uint32_t number;
     bool recording;
 
+    /* Its own places in the region. */
+    struct adp_call *call;
+    struct adp_ticket_slot *tickets;
+    _Atomic uint64_t *index;
+    uint32_t ticket_mask;
+
     uint32_t next_ticket, sweep, unslotted;
+
+    uint64_t wall_ns,
+        wall_at_ns; /* the wall clock, when it was read last, and when (mono) */
 
     /* A replay's, set by whoever owns the lane: the draw that was recorded stands in place
      * of the split's. */
@@ -39,7 +51,8 @@ struct adp_lane {
     double draw;
 
     /* Metrics given with a request: these, those of a moment before, and their readings.
-     */
+     * `given` is the sheet of `now` while it is known to describe them; NULL: not known. */
+    struct adp_sheet sheet[2], *given;
     struct adp_metrics *now, *before;
     bool has_before;
     uint64_t before_ns;
@@ -55,15 +68,33 @@ int adp_lane_create(struct adp_lane **ret, struct adp_region *region, uint32_t n
                     const struct adp_clock *clock, bool recording, struct adp_error *err);
 void adp_lane_destroy(struct adp_lane *lane);
 
+/* Wall time at `mono_ns`, just read: a lane reads the wall clock once a millisecond and goes
+ * on with the monotonic one in between, so that a clock that is set shows within one. [hot] */
+static inline uint64_t adp_lane_wall(struct adp_lane *lane, uint64_t mono_ns)
+{
+    enum { AGAIN_NS = 1000000 };
+    /* A difference below 0 is a large one. */
+    if (mono_ns - lane->wall_at_ns >= AGAIN_NS) {
+        lane->wall_ns = lane->clock->wall_ns(lane->clock->ctx);
+        lane->wall_at_ns = mono_ns;
+    }
+    return lane->wall_ns + (mono_ns - lane->wall_at_ns);
+}
+
 /* The text as it is recorded, and as a policy gets it: itself, or, where a line could not
  * hold it whole (above ADP_ID_MAX bytes, not UTF-8), "xxh3:" and its XXH3-128 in
- * hexadecimal. `text` may be NULL. [hot] */
-void adp_name_set(struct adp_name *name, const char *text);
+ * hexadecimal. `text` may be NULL. Returns the length of the text. [hot] */
+size_t adp_name_set(struct adp_name *name, const char *text);
+
+/* The sheet of `now`, to be filled for the next request, which forgets it. [hot] */
+struct adp_sheet *adp_lane_sheet(struct adp_lane *lane);
 
 /* Reads the signals from metrics given with a request; counters grow against the metrics
- * of at least a second before, given on this lane. [hot] */
+ * of at least a second before, given on this lane. `bound`: their sources, if known; or
+ * NULL. [hot] */
 void adp_lane_read(struct adp_lane *lane, const struct adp_signals *signals,
-                   const struct adp_metrics *metrics, uint64_t mono_ns, uint64_t wall_ns);
+                   const struct adp_bound *bound, const struct adp_metrics *metrics,
+                   uint64_t mono_ns, uint64_t wall_ns);
 
 /* Keeps `now` as the moment before, once the one kept is a second old. [hot] */
 void adp_lane_keep(struct adp_lane *lane, uint64_t mono_ns);

@@ -351,6 +351,8 @@ size_t adp_number_print_u64(char *to, uint64_t value)
     } else if (value >= eight) {
         p = put_up_to_eight(p, (uint32_t)(value / eight));
         p = put_eight(p, (uint32_t)(value % eight));
+    } else if (value < 10) {
+        *p++ = (char)('0' + value);
     } else {
         p = put_up_to_eight(p, (uint32_t)value);
     }
@@ -472,14 +474,16 @@ size_t adp_number_print(char *to, double value)
         memcpy(to, "-0.0", 4);
         return 4;
     }
-    if (size < 9007199254.0) { /* 2^53 / 10^6 */
-        uint64_t n = (uint64_t)(size * 1e6 + 0.5);
-        if ((double)n / 1e6 == size)
-            return print_millionths(to, minus, n);
-    } else if (size < 9007199254740992.0 && size == (double)(uint64_t)size) { /* 2^53 */
+    /* By way of signed integers: the machine has no instruction for others. */
+    if (size < 9007199254740992.0 && size == (double)(int64_t)size) { /* 2^53 */
         size_t sign = minus;
         *to = '-';
-        return sign + adp_number_print_u64(to + sign, (uint64_t)size);
+        return sign + adp_number_print_u64(to + sign, (uint64_t)(int64_t)size);
+    }
+    if (size < 9007199254.0) { /* 2^53 / 10^6 */
+        int64_t n = (int64_t)(size * 1e6 + 0.5);
+        if ((double)n / 1e6 == size)
+            return print_millionths(to, minus, (uint64_t)n);
     }
     struct adp_decimal decimal;
     if (adp_shortest(size, &decimal))

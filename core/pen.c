@@ -4,6 +4,11 @@
 
 static const uint64_t billion = 1000000000;
 
+static uint64_t repeat(unsigned char c)
+{
+    return UINT64_C(0x0101010101010101) * c;
+}
+
 char *adp_pen_seconds(char *to, uint64_t ns)
 {
     to = adp_pen_u64(to, ns / billion);
@@ -11,11 +16,24 @@ char *adp_pen_seconds(char *to, uint64_t ns)
     return to + adp_number_print_places(to, (uint32_t)(ns % billion / 1000));
 }
 
+/* The eight digits of `value` in memory order, the first in the lowest byte. Lanes of 32, 16
+ * and 8 bits are each split in two; a digit above 9 is 39 further on, at 'a'. */
+static uint64_t eight_hex(uint32_t value)
+{
+    uint64_t x = value >> 16 | (uint64_t)(value & 0xffff) << 32;
+    x = (x >> 8 & UINT64_C(0x000000ff000000ff)) | (x & UINT64_C(0x000000ff000000ff))
+                                                      << 16;
+    x = (x >> 4 & UINT64_C(0x000f000f000f000f)) | (x & UINT64_C(0x000f000f000f000f)) << 8;
+    uint64_t letters = (x + repeat(6)) >> 4 & repeat(1);
+    return x + repeat('0') + letters * ('a' - '0' - 10);
+}
+
 char *adp_pen_hex(char *to, uint64_t value)
 {
+    uint64_t high = eight_hex((uint32_t)(value >> 32)), low = eight_hex((uint32_t)value);
     to[0] = to[17] = '"';
-    for (int i = 16; i >= 1; i--, value >>= 4)
-        to[i] = "0123456789abcdef"[value & 15];
+    memcpy(to + 1, &high, sizeof high);
+    memcpy(to + 9, &low, sizeof low);
     return to + ADP_PEN_HEX;
 }
 
@@ -23,11 +41,6 @@ char *adp_pen_hex(char *to, uint64_t value)
 static bool is_plain(unsigned char c)
 {
     return c >= 0x20 && c <= 0x7e && c != '"' && c != '\\';
-}
-
-static uint64_t repeat(unsigned char c)
-{
-    return UINT64_C(0x0101010101010101) * c;
 }
 
 /* Whether one of eight bytes is 0: exact as a yes or no, though not as to which. */
@@ -89,10 +102,29 @@ static size_t read_utf8(const unsigned char *p, size_t len, uint32_t *ret)
     return n;
 }
 
+/* Eight bytes at a time, the last of them again where they do not come out even. */
+static bool is_ascii(const char *text, size_t len)
+{
+    uint64_t eight, all = 0;
+    for (size_t at = 0; at + sizeof eight <= len; at += sizeof eight) {
+        memcpy(&eight, text + at, sizeof eight);
+        all |= eight;
+    }
+    if (len >= sizeof eight) {
+        memcpy(&eight, text + len - sizeof eight, sizeof eight);
+        return !((all | eight) & repeat(0x80));
+    }
+    for (size_t at = 0; at < len; at++)
+        all |= (unsigned char)text[at];
+    return !(all & 0x80);
+}
+
 bool adp_pen_keeps(const char *text, size_t len)
 {
     const unsigned char *p = (const unsigned char *)text, *end = p + len;
     uint32_t c;
+    if (is_ascii(text, len))
+        return true;
     while (p < end) {
         size_t n = *p < 0x80 ? 1 : read_utf8(p, (size_t)(end - p), &c);
         if (!n)
@@ -102,8 +134,23 @@ bool adp_pen_keeps(const char *text, size_t len)
     return true;
 }
 
+/* Whether nothing in it needs escaping; `len` is eight or more. */
+static bool is_all_plain(const char *text, size_t len)
+{
+    uint64_t eight;
+    for (size_t at = 0; at + sizeof eight <= len; at += sizeof eight) {
+        memcpy(&eight, text + at, sizeof eight);
+        if (!are_plain(eight))
+            return false;
+    }
+    memcpy(&eight, text + len - sizeof eight, sizeof eight);
+    return are_plain(eight);
+}
+
 char *adp_pen_escaped(char *to, const char *text, size_t len)
 {
+    if (len >= sizeof(uint64_t) && is_all_plain(text, len))
+        return adp_pen_put(to, text, len);
     const unsigned char *p = (const unsigned char *)text, *end = p + len;
     while (p < end) {
         uint64_t eight;

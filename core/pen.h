@@ -18,12 +18,22 @@
 enum {
     ADP_PEN_ESCAPE = 6,   /* bytes that one byte of a text may become: \u001f */
     ADP_PEN_SECONDS = 32, /* adp_pen_seconds */
-    ADP_PEN_HEX = 18      /* adp_pen_hex */
+    ADP_PEN_HEX = 18,     /* adp_pen_hex */
+    ADP_PEN_SLACK = 32    /* adp_pen_slack */
 };
 
 static inline char *adp_pen_put(char *to, const char *text, size_t len)
 {
     memcpy(to, text, len);
+    return to + len;
+}
+
+/* The same in whole pieces: up to ADP_PEN_SLACK bytes more are read and written. For short
+ * texts, of which a copy that counts costs more than the bytes do. */
+static inline char *adp_pen_slack(char *to, const char *text, size_t len)
+{
+    for (size_t at = 0; at < len; at += ADP_PEN_SLACK)
+        memcpy(to + at, text + at, ADP_PEN_SLACK);
     return to + len;
 }
 

@@ -45,7 +45,9 @@ enum adp_rec_flag {
     ADP_REC_ENFORCED = 1u,
     ADP_REC_GOVERNED = 2u, /* the arm */
     ADP_REC_SHADOW = 4u,   /* the role */
-    ADP_REC_INLINE = 8u    /* metrics came with the request: readings, then raw series */
+    ADP_REC_INLINE = 8u,   /* metrics came with the request: readings, then raw series */
+    ADP_REC_TELLS = 16u,   /* those series are the lane's `shape` from here on */
+    ADP_REC_VALUES = 32u   /* in place of the series their values, in order of `shape` */
 };
 
 enum adp_fault {
@@ -70,11 +72,12 @@ struct adp_rec_decision {
     uint32_t generation, retry_after_ms;
     uint32_t fact_bits, set, flags, reason, status;
     uint32_t binding;     /* index in the set, or ADP_NONE */
-    uint32_t metrics_len; /* bytes of raw series */
+    uint32_t metrics_len; /* bytes of raw series, or of their values */
     uint8_t policy, action, fault, n_signals;
     uint8_t id_len, tenant_len, session_len, class_len;
+    uint32_t shape; /* number, with TELLS or VALUES; else 0 */
     /* double value[n_signals], or struct adp_rec_reading[n_signals] when INLINE;
-     * raw series (core/lane.h); id, tenant, session, class */
+     * raw series (core/lane.h), or doubles when VALUES; id, tenant, session, class */
 };
 
 struct adp_rec_outcome {

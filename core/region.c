@@ -26,7 +26,10 @@ struct adp_region {
     uint8_t *at;
     struct adp_shape shape;
     uint64_t instance;
-    size_t control, lane, lane_bytes, snapshots; /* offsets and stride */
+    size_t snapshots; /* offset */
+    struct place {    /* of each lane: offsets, since every record asks for them */
+        size_t head, bytes;
+    } place[ADP_MAX_LANES + 1];
 };
 
 static bool is_power_of_two(uint32_t n)
@@ -64,10 +67,13 @@ static size_t ticket_bytes(const struct adp_shape *s)
 static void lay_out(struct adp_region *r)
 {
     const struct adp_shape *s = &r->shape;
-    r->control = round_up(sizeof(struct block_head));
-    r->lane = r->control + lane_fixed() + round_up(s->control_bytes);
-    r->lane_bytes = lane_fixed() + ticket_bytes(s) + round_up(s->ring_bytes);
-    r->snapshots = r->lane + r->lane_bytes * s->lanes;
+    size_t at = round_up(sizeof(struct block_head));
+    for (uint32_t lane = 0; lane <= s->lanes; lane++) {
+        size_t bytes = at + lane_fixed() + (lane ? ticket_bytes(s) : 0);
+        r->place[lane] = (struct place) { at, bytes };
+        at = bytes + round_up(adp_region_ring_bytes(r, lane));
+    }
+    r->snapshots = at;
 }
 
 uint32_t adp_region_snapshots(const struct adp_region *region)
@@ -126,7 +132,7 @@ uint64_t adp_region_instance(const struct adp_region *region)
 
 static uint8_t *lane_at(const struct adp_region *r, uint32_t lane)
 {
-    return r->at + (lane ? r->lane + r->lane_bytes * (lane - 1) : r->control);
+    return r->at + r->place[lane].head;
 }
 
 struct adp_ring *adp_region_ring(const struct adp_region *region, uint32_t lane)
@@ -154,8 +160,7 @@ _Atomic uint64_t *adp_region_index(const struct adp_region *region, uint32_t lan
 
 uint8_t *adp_region_bytes_of(const struct adp_region *region, uint32_t lane)
 {
-    return lane_at(region, lane) + lane_fixed() +
-           (lane ? ticket_bytes(&region->shape) : 0);
+    return region->at + region->place[lane].bytes;
 }
 
 uint32_t adp_region_ring_bytes(const struct adp_region *region, uint32_t lane)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The region: one fixed-size, prefaulted block of memory in which everything that
- * outlives a request is kept with numbers instead of pointers: rings of records, call
+/* The region: one block of memory of fixed size, a lane's part of it there before the lane
+ * is used, in which everything that outlives a request is kept with numbers instead of pointers: rings of records, call
  * slots, tickets, the signal vectors in force. In a host's own process it is private
  * memory; under a supervisor the same block is shared with the process that drains it, so
  * the drain trusts nothing in it.
@@ -76,8 +76,9 @@ struct adp_ticket_slot {
     uint64_t deadline_ns;                            /* mono */
     _Atomic uint32_t generation;
     uint8_t id_len, n_tickets, has_id, reserved;
-    uint64_t ticket[ADP_MAX_POLICIES]; /* 0: that policy set none */
     char id[ADP_ID_MAX];
+    uint64_t ticket[ADP_MAX_POLICIES]; /* 0: that policy set none. The first four end the
+                                          second cache line: more are rare */
 };
 
 /* The signal vector that decisions are made on. Immutable while any call slot names it.
@@ -117,7 +118,9 @@ uint32_t adp_region_ring_bytes(const struct adp_region *region, uint32_t lane);
 struct adp_call *adp_region_call(const struct adp_region *region, uint32_t lane);
 struct adp_ticket_slot *adp_region_tickets(const struct adp_region *region,
                                            uint32_t lane);
-/* Four entries per ticket, hash tag << 32 | slot + 1: where the id of a ticket may be. */
+/* Four entries per ticket, hash tag << 32 | turn: where the id of a ticket may be. Slots are
+ * taken in turn, so the turn modulo their number is the slot, and how long ago it was says
+ * that another has the slot by now. */
 _Atomic uint64_t *adp_region_index(const struct adp_region *region, uint32_t lane);
 struct adp_snapshot *adp_region_snapshot(const struct adp_region *region, uint32_t i);
 /* Pool index + 1 of the snapshot that a generation decides on; 0: none yet. */

@@ -111,6 +111,20 @@ void adp_signals_read(const struct adp_signals *set, const struct adp_moment *mo
                       uint64_t now_ns, double wall_s, struct adp_scratch *scratch,
                       struct adp_reading *readings);
 
+/* Which sources of each signal a page supplies, if it has all of their metrics: it depends on
+ * its names only, so where the same series come again it is found once. */
+struct adp_bound {
+    uint64_t there[ADP_MAX_KNOWN]; /* bit i: source i */
+};
+/* [hot] */
+void adp_signals_bind(const struct adp_signals *set, const struct adp_metrics *metrics,
+                      struct adp_bound *ret);
+/* As adp_signals_read, from metrics with the names of those that were bound. [hot] */
+void adp_signals_read_bound(const struct adp_signals *set, const struct adp_bound *bound,
+                            const struct adp_moment *moment, uint64_t now_ns,
+                            double wall_s, struct adp_scratch *scratch,
+                            struct adp_reading *readings);
+
 /* What one source of one signal yields, whatever the others do: for those who explain.
  * Reads as adp_signals_read does; ret->source is `source`. [hot] per scratch. */
 void adp_signals_try(const struct adp_signals *set, uint32_t signal, uint32_t source,

@@ -92,16 +92,15 @@ static bool in_use(const struct adp_region *region, uint64_t named)
     uint32_t lanes = adp_region_shape(region)->lanes;
     for (uint32_t lane = 1; lane <= lanes; lane++) {
         struct adp_call *call = adp_region_call(region, lane);
-        if (atomic_load_explicit(&call->snapshot, memory_order_seq_cst) == named)
+        /* For its order only: the snapshot is named before the generation. */
+        atomic_load_explicit(&call->generation, memory_order_seq_cst);
+        if (atomic_load_explicit(&call->snapshot, memory_order_acquire) == named)
             return true;
     }
     return false;
 }
 
-/* Store-then-load on both sides, all seq_cst: we store `current` and then load the call
- * slots, a lane stores its call slot and then loads `current`. So a lane that named this
- * index before our last change is seen here, and one that names it later sees the change
- * and starts over. */
+/* An index that nobody reads, and that nobody will (core/snapshot.h, 2). */
 static uint64_t free_snapshot(const struct adp_region *region)
 {
     uint32_t n = adp_region_snapshots(region);
@@ -322,29 +321,4 @@ void adp_publisher_scrape_error(struct adp_publisher *publisher, const char *tex
     r->reserved = 0;
     memcpy(r + 1, text, len);
     adp_ring_commit(publisher->region, 0, (uint32_t)sizeof *r + len);
-}
-
-const struct adp_snapshot *adp_snapshot_enter(const struct adp_region *region,
-                                              uint32_t lane, uint64_t generation)
-{
-    struct adp_call *call = adp_region_call(region, lane);
-    _Atomic uint64_t *current = adp_region_current(region, generation);
-    uint64_t named = atomic_load_explicit(current, memory_order_acquire);
-    for (;;) {
-        if (!named)
-            return NULL;
-        /* Our name is visible before we look again: see free_snapshot. */
-        atomic_store_explicit(&call->snapshot, named, memory_order_seq_cst);
-        uint64_t again = atomic_load_explicit(current, memory_order_seq_cst);
-        if (again == named)
-            return adp_region_snapshot(region, (uint32_t)named - 1);
-        named = again;
-    }
-}
-
-void adp_snapshot_leave(const struct adp_region *region, uint32_t lane)
-{
-    struct adp_call *call = adp_region_call(region, lane);
-    /* Release: our reads are done before the publisher may reuse it. */
-    atomic_store_explicit(&call->snapshot, 0, memory_order_release);
 }

@@ -7,10 +7,15 @@
  * it.
  *
  *  1. A lane enters a generation, and then only that generation's snapshot.
- *  2. It writes the index of the snapshot it reads into its call slot, and then looks at
- *     `current` again (both seq_cst); if it moved, it starts over. The publisher reuses
- *     only indices that no generation's `current` and no call slot names. With one more
- *     index than lanes and generations there always is one, so neither side waits.
+ *  2. It writes the index of the snapshot into its call slot, then the generation
+ *     (seq_cst), and then looks at `current` again (seq_cst); if it moved, it starts over
+ *     (adp_generation_enter_on). The publisher reuses only indices that no generation's
+ *     `current` and no call slot names: it stores `current` (seq_cst), then loads a slot's
+ *     generation (seq_cst), then its snapshot. If that load comes after the lane's store
+ *     of the generation, it reads that store or a later one of the lane, all releases, and
+ *     so sees the snapshot named before it. If it comes before, so does the store of
+ *     `current`, and the lane, which looks at it later, starts over. With one more index
+ *     than lanes and generations there always is one, so neither side waits.
  *  3. The metrics published last, and those that counters need (core/history.h), stay as
  *     they are until the next publish succeeds, so that they can be read anew, for
  *     another generation's sources, with the same growth of counters and the same age. */
@@ -73,12 +78,5 @@ int adp_publisher_generation(struct adp_publisher *publisher, uint32_t generatio
 /* Records a failed scrape. [control] */
 void adp_publisher_scrape_error(struct adp_publisher *publisher, const char *text,
                                 uint64_t wall_ns);
-
-/* Enters the snapshot of the generation that the lane is in: returns it and names it in
- * the lane's call slot, or NULL when there is none. Until adp_snapshot_leave it stays as
- * it is. [hot] */
-const struct adp_snapshot *adp_snapshot_enter(const struct adp_region *region,
-                                              uint32_t lane, uint64_t generation);
-void adp_snapshot_leave(const struct adp_region *region, uint32_t lane);
 
 #endif

@@ -71,11 +71,6 @@ static bool lose(struct adp_ticket_slot *slot, uint64_t use, struct adp_call *by
     return true;
 }
 
-static struct adp_call *call_of(const struct adp_lane *lane)
-{
-    return adp_region_call(lane->region, lane->number);
-}
-
 static void count_lost(struct adp_lane *lane)
 {
     uint64_t n = atomic_load_explicit(&lane->lost_tickets, memory_order_relaxed);
@@ -99,7 +94,7 @@ static void age(struct adp_lane *lane, struct adp_generations *generations,
         /* deadline_ns was written by this thread, and is read in WAITING only. */
         if (now_ns <= slot->deadline_ns)
             return;
-        if (lose(slot, state >> 2, call_of(lane), generations, now_ns))
+        if (lose(slot, state >> 2, lane->call, generations, now_ns))
             count_lost(lane);
     }
 }
@@ -109,18 +104,18 @@ static void age(struct adp_lane *lane, struct adp_generations *generations,
 static struct adp_ticket_slot *next_slot(struct adp_lane *lane,
                                          struct adp_generations *generations,
                                          struct adp_ticket_slot *slots, uint32_t mask,
-                                         uint64_t now_ns, uint32_t *ret_i)
+                                         uint64_t now_ns, uint32_t *ret_turn)
 {
     for (int i = 0; i < TRIES; i++) {
-        uint32_t at = lane->next_ticket++ & mask;
-        struct adp_ticket_slot *slot = &slots[at];
+        uint32_t turn = lane->next_ticket++;
+        struct adp_ticket_slot *slot = &slots[turn & mask];
         uint64_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
         if ((state & PHASE) == WAITING &&
-            lose(slot, state >> 2, call_of(lane), generations, now_ns))
+            lose(slot, state >> 2, lane->call, generations, now_ns))
             count_lost(lane);
         state = atomic_load_explicit(&slot->state, memory_order_acquire);
         if ((state & PHASE) == FREE) {
-            *ret_i = at;
+            *ret_turn = turn;
             return slot;
         }
     }
@@ -130,31 +125,44 @@ static struct adp_ticket_slot *next_slot(struct adp_lane *lane,
 static bool entry_is_live(const struct adp_ticket_slot *slots, uint32_t mask,
                           uint64_t entry)
 {
-    uint32_t i = (uint32_t)entry - 1;
-    if (i > mask)
-        return false;
+    uint32_t i = (uint32_t)entry & mask;
     uint64_t state = atomic_load_explicit(&slots[i].state, memory_order_relaxed);
     uint64_t hash = atomic_load_explicit(&slots[i].id_hash, memory_order_relaxed);
     return (state & PHASE) == WAITING && hash >> 32 == entry >> 32;
 }
 
+/* The entry to write over: one whose slot has had its turn again, else one that waits no
+ * more, else the oldest. Only the second asks for memory that is likely cold. */
+static uint32_t worst_way(const _Atomic uint64_t *set,
+                          const struct adp_ticket_slot *slots, uint32_t mask,
+                          uint32_t turn)
+{
+    uint32_t oldest = 0, most = 0;
+    for (uint32_t i = 0; i < WAYS; i++) {
+        uint64_t entry = atomic_load_explicit(&set[i], memory_order_relaxed);
+        uint32_t ago = turn - (uint32_t)entry;
+        if (!entry || ago > mask)
+            return i;
+        if (ago > most) {
+            most = ago;
+            oldest = i;
+        }
+    }
+    for (uint32_t i = 0; i < WAYS; i++)
+        if (!entry_is_live(slots, mask,
+                           atomic_load_explicit(&set[i], memory_order_relaxed)))
+            return i;
+    return oldest;
+}
+
 /* Notes where an id waits. A full set forgets its oldest way: that request can then be
  * settled by its handle only, and is LOST in time otherwise. */
 static void index_add(struct adp_lane *lane, const struct adp_ticket_slot *slots,
-                      uint32_t mask, uint64_t hash, uint32_t slot)
+                      uint32_t mask, uint64_t hash, uint32_t turn)
 {
-    _Atomic uint64_t *set = adp_region_index(lane->region, lane->number) +
-                            (uint64_t)((uint32_t)hash & mask) * WAYS;
-    uint32_t way = slot % WAYS;
-    for (uint32_t i = 0; i < WAYS; i++) {
-        uint64_t entry = atomic_load_explicit(&set[i], memory_order_relaxed);
-        if (!entry || !entry_is_live(slots, mask, entry)) {
-            way = i;
-            break;
-        }
-    }
-    atomic_store_explicit(&set[way], (hash >> 32) << 32 | (slot + 1u),
-                          memory_order_release);
+    _Atomic uint64_t *set = lane->index + (uint64_t)((uint32_t)hash & mask) * WAYS;
+    uint32_t way = worst_way(set, slots, mask, turn);
+    atomic_store_explicit(&set[way], (hash >> 32) << 32 | turn, memory_order_release);
 }
 
 static uint64_t handle_unslotted(struct adp_lane *lane)
@@ -165,8 +173,7 @@ static uint64_t handle_unslotted(struct adp_lane *lane)
 uint64_t adp_ticket_unslotted(struct adp_lane *lane, struct adp_generations *generations,
                               uint64_t now_ns)
 {
-    age(lane, generations, adp_region_tickets(lane->region, lane->number),
-        adp_region_shape(lane->region)->tickets - 1, now_ns);
+    age(lane, generations, lane->tickets, lane->ticket_mask, now_ns);
     return handle_unslotted(lane);
 }
 
@@ -175,10 +182,11 @@ uint64_t adp_ticket_take(struct adp_lane *lane, struct adp_generations *generati
                          const struct adp_name *id,
                          const uint64_t tickets[ADP_MAX_POLICIES], uint64_t now_ns)
 {
-    struct adp_ticket_slot *slots = adp_region_tickets(lane->region, lane->number);
-    uint32_t mask = adp_region_shape(lane->region)->tickets - 1, at = 0;
+    struct adp_ticket_slot *slots = lane->tickets;
+    uint32_t mask = lane->ticket_mask, turn = 0;
     age(lane, generations, slots, mask, now_ns);
-    struct adp_ticket_slot *slot = next_slot(lane, generations, slots, mask, now_ns, &at);
+    struct adp_ticket_slot *slot =
+        next_slot(lane, generations, slots, mask, now_ns, &turn);
     struct adp_ticket_slot none; /* tickets that find no slot are LOST at once */
     struct adp_ticket_slot *to = slot ? slot : &none;
     uint64_t use =
@@ -188,7 +196,8 @@ uint64_t adp_ticket_take(struct adp_lane *lane, struct adp_generations *generati
     to->deadline_ns = now_ns + generation->ticket_ns;
     atomic_store_explicit(&to->generation, generation->number, memory_order_relaxed);
     to->n_tickets = (uint8_t)generation->n_members;
-    memcpy(to->ticket, tickets, sizeof to->ticket);
+    for (uint32_t i = 0; i < generation->n_members; i++)
+        to->ticket[i] = tickets[i];
     if (!slot) {
         struct adp_outcome lost = { .size = sizeof lost,
                                     .kind = ADP_LOST,
@@ -200,14 +209,14 @@ uint64_t adp_ticket_take(struct adp_lane *lane, struct adp_generations *generati
     slot->has_id = id->p != NULL;
     slot->id_len = id->n;
     if (id->p)
-        memcpy(slot->id, id->p, id->n);
+        memcpy(slot->id, id->own, sizeof slot->id);
     atomic_store_explicit(&slot->id_hash, hash, memory_order_relaxed);
-    tally(&call_of(lane)->taken[generation->number % ADP_GENERATIONS]);
+    tally(&lane->call->taken[generation->number % ADP_GENERATIONS]);
     /* Release: whoever claims sees all of the above. */
     atomic_store_explicit(&slot->state, state_of(use, WAITING), memory_order_release);
     if (id->p)
-        index_add(lane, slots, mask, hash, at);
-    return handle_of(lane->number, at, use);
+        index_add(lane, slots, mask, hash, turn);
+    return handle_of(lane->number, turn & mask, use);
 }
 
 static bool same_id(const struct adp_ticket_slot *slot, const struct adp_name *id)
@@ -226,8 +235,8 @@ static struct adp_ticket_slot *claim_by_id(const struct adp_region *region, uint
         adp_region_index(region, lane) + (uint64_t)((uint32_t)hash & mask) * WAYS;
     for (uint32_t w = 0; w < WAYS; w++) {
         uint64_t entry = atomic_load_explicit(&set[w], memory_order_acquire);
-        uint32_t i = (uint32_t)entry - 1;
-        if (!entry || entry >> 32 != hash >> 32 || i > mask)
+        uint32_t i = (uint32_t)entry & mask;
+        if (!entry || entry >> 32 != hash >> 32)
             continue;
         struct adp_ticket_slot *slot = &slots[i];
         uint64_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
@@ -289,7 +298,7 @@ static int settle(struct adp_lane *lane, struct adp_generations *generations,
         ret_id->p = ret_id->own;
         ret_id->n = slot->id_len;
     }
-    release(slot, use, call_of(lane));
+    release(slot, use, lane->call);
     return 0;
 }
 

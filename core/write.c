@@ -221,6 +221,14 @@ void adp_seen_finish(struct adp_seen *seen)
 
 /* --- signals, sources, whys, ages --- */
 
+/* How long after the snapshot a decision was made. */
+static double later_than(const struct adp_rec_decision *r, const struct adp_seen *seen)
+{
+    return r->mono_ns > seen->mono_ns
+               ? (double)(int64_t)(r->mono_ns - seen->mono_ns) * 1e-9
+               : 0.0;
+}
+
 /* What is known of one signal when a line is written. */
 struct told {
     bool present, explained; /* explained: source, why and age are known */
@@ -240,12 +248,6 @@ static char *put_key(char *p, const struct adp_words *words, uint32_t i)
     if (p[-1] != '{')
         *p++ = ',';
     return put_str(p, words->key[i]);
-}
-
-/* Ages are kept to the microsecond. */
-static char *put_age(char *p, double age_s)
-{
-    return adp_pen_seconds(p, age_s > 0 ? (uint64_t)(age_s * 1e9 + 0.5) : 0);
 }
 
 static char *put_signals(char *p, const struct adp_words *words, const struct signals *s)
@@ -282,14 +284,53 @@ static char *put_whys(char *p, const struct adp_words *words, const struct signa
     return p;
 }
 
+/* Ages are kept to the microsecond. Of what was measured at once all are the same, and written once. */
+struct aged {
+    uint64_t ns;
+    char text[ADP_PEN_SECONDS];
+    size_t len; /* 0: none yet */
+};
+
+static char *put_age(char *p, double age_s, struct aged *last)
+{
+    uint64_t ns = age_s > 0 ? (uint64_t)(int64_t)(age_s * 1e9 + 0.5) : 0;
+    if (!last->len || ns != last->ns) {
+        last->ns = ns;
+        last->len = (size_t)(adp_pen_seconds(last->text, ns) - last->text);
+    }
+    memcpy(p, last->text, sizeof last->text);
+    return p + last->len;
+}
+
 static char *put_ages(char *p, const struct adp_words *words, const struct signals *s)
 {
+    struct aged last;
+    last.len = 0;
     p = adp_pen_text(p, ",\"ages\":{");
     for (uint32_t i = 0; i < s->n; i++) {
         if (!s->told[i].present || !s->told[i].explained)
             continue;
         p = put_key(p, words, i);
-        p = put_age(p, s->told[i].age_s);
+        p = put_age(p, s->told[i].age_s, &last);
+    }
+    *p++ = '}';
+    return p;
+}
+
+/* The same of a decision that saw just what its snapshot holds. */
+static char *put_ages_seen(char *p, const struct adp_words *words,
+                           const struct adp_rec_decision *r, const struct adp_seen *seen)
+{
+    struct aged last;
+    double later_s = later_than(r, seen);
+    last.len = 0;
+    p = adp_pen_text(p, ",\"ages\":{");
+    for (uint64_t there = r->present; there; there &= there - 1) {
+        uint32_t i = (uint32_t)__builtin_ctzll(there);
+        if (i >= seen->n || i >= words->n_signals)
+            break;
+        p = put_key(p, words, i);
+        p = put_age(p, seen->reading[i].age_s + later_s, &last);
     }
     *p++ = '}';
     return p;
@@ -323,10 +364,8 @@ static struct told told_by_snapshot(const struct adp_rec_decision *r, double val
     }
     if (!seen || i >= seen->n)
         return t;
-    double later_s =
-        r->mono_ns > seen->mono_ns ? (double)(r->mono_ns - seen->mono_ns) * 1e-9 : 0.0;
     bool present = t.present;
-    t = told_by_reading(&seen->reading[i], later_s);
+    t = told_by_reading(&seen->reading[i], later_than(r, seen));
     t.value = value;
     if (t.present && !present)
         t.why = ADP_WHY_STALE;
@@ -462,9 +501,13 @@ static char *put_inputs(char *p, const struct adp_rec_decision *r,
 static void put_metrics(struct adp_line *to, const struct adp_rec_decision *r,
                         const struct adp_decision_parts *parts,
                         const struct adp_seen *seen, struct adp_keys *keys,
-                        bool inline_metrics)
+                        bool inline_metrics, uint32_t lane)
 {
-    if (r->flags & ADP_REC_INLINE) {
+    if (r->flags & ADP_REC_VALUES) {
+        adp_line_key(to, "metrics");
+        adp_keys_write_values(keys, lane, r->shape,
+                              (const double *)(const void *)parts->series, to);
+    } else if (r->flags & ADP_REC_INLINE) {
         adp_line_key(to, "metrics");
         adp_keys_write(keys, parts->series, parts->series_len, to);
     } else if (inline_metrics && seen && seen->metrics) {
@@ -559,10 +602,12 @@ static bool put_rest(struct adp_line *to, const struct adp_rec_decision *r,
                                                  parts->slo_class.n);
     s.n = 0;
     if (words) {
-        tell_all(&s, r, parts, words, seen);
         room += words->signals_room + words->tail.n;
         kept = is_as_seen(r, parts, seen);
-        if (kept && seen->told_generation != words->generation)
+        bool written = kept && seen->told_generation == words->generation;
+        if (!written)
+            tell_all(&s, r, parts, words, seen);
+        if (kept && !written)
             kept = keep_told(seen, words, &s);
         if (kept)
             room += seen->told.len;
@@ -581,7 +626,7 @@ static bool put_rest(struct adp_line *to, const struct adp_rec_decision *r,
     else if (words)
         p = put_whys(p, words, &s);
     if (words) {
-        p = put_ages(p, words, &s);
+        p = kept ? put_ages_seen(p, words, r, seen) : put_ages(p, words, &s);
         p = put_members(p, words->tail);
     }
     p = r->flags & ADP_REC_SHADOW ? adp_pen_text(p, ",\"role\":\"shadow\"")
@@ -602,7 +647,7 @@ void adp_write_decision(struct adp_line *to, const struct adp_rec_decision *reco
 {
     if (!put_head(to, record, parts, words))
         return;
-    put_metrics(to, record, parts, seen, keys, inline_metrics);
+    put_metrics(to, record, parts, seen, keys, inline_metrics, tag.lane);
     put_rest(to, record, parts, words, seen, tag);
 }
 

@@ -51,7 +51,7 @@ void adp_seen_finish(struct adp_seen *seen);
 struct adp_decision_parts {
     const double *value;                          /* without INLINE */
     const struct adp_rec_reading *inline_reading; /* with INLINE */
-    const uint8_t *series;                        /* with INLINE: packed */
+    const uint8_t *series;                        /* with INLINE: packed, or doubles */
     uint32_t series_len;
     struct adp_str id, tenant, session, slo_class;
 };
@@ -64,7 +64,8 @@ struct adp_tag { /* who wrote it, and which it is */
 };
 
 /* Each appends one whole line with its newline. `words`, `seen` may be NULL: then what
- * they would say is left out. `keys`: for metrics that came with the request. */
+ * they would say is left out. `keys`: for metrics that came with the request; it knows the
+ * shape of values (adp_keys_knows). */
 void adp_write_decision(struct adp_line *to, const struct adp_rec_decision *record,
                         const struct adp_decision_parts *parts,
                         const struct adp_words *words, struct adp_seen *seen,

@@ -30,7 +30,7 @@ struct adp_host_options {
     bool own_thread;  /* no log thread: adp_runtime_flush and close do the writing */
     bool no_log;      /* record nothing, whatever the configuration says */
     uint32_t lanes;   /* 0: 16 */
-    uint32_t ring_kb; /* of each lane, a power of two; 0: 1024 */
+    uint32_t ring_kb; /* of each lane, a power of two; 0: 4096 */
     const struct adp_host_scene *scene; /* NULL: as configured */
 };
 

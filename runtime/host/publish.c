@@ -69,23 +69,6 @@ int adp_runtime_publish_text(adp_runtime *rt, const char *page, size_t len,
 
 /* --- names --- */
 
-int adp_host_add_metric(struct adp_metrics *to, const adp_metric *m, adp_error *err)
-{
-    struct adp_label labels[ADP_METRICS_MAX_LABELS];
-    uint32_t n = 0;
-    if (!m->name)
-        return adp_error_set(err, ADP_EINVAL, "a metric without a name");
-    for (const char *const *l = m->labels; l && l[0] && l[1]; l += 2) {
-        if (n == ADP_METRICS_MAX_LABELS)
-            return adp_error_set(err, ADP_EFULL, "metric %s: more than %u labels",
-                                 m->name, ADP_METRICS_MAX_LABELS);
-        labels[n].name = (struct adp_str) { l[0], strlen(l[0]) };
-        labels[n++].value = (struct adp_str) { l[1], strlen(l[1]) };
-    }
-    return adp_metrics_add(to, (struct adp_str) { m->name, strlen(m->name) }, labels, n,
-                           m->value, false, 0, err);
-}
-
 int adp_runtime_publish(adp_runtime *rt, const adp_metric *metrics, uint32_t n,
                         adp_error *err)
 {
@@ -94,7 +77,7 @@ int adp_runtime_publish(adp_runtime *rt, const adp_metric *metrics, uint32_t n,
         return code;
     struct adp_metrics *to = next_metrics(rt);
     for (uint32_t i = 0; code == 0 && i < n; i++)
-        code = adp_host_add_metric(to, &metrics[i], err);
+        code = adp_sheet_add(to, &metrics[i], err);
     if (code == 0)
         code = publish(rt, err);
     adp_host_leave(rt);
@@ -111,7 +94,7 @@ static int intern(adp_runtime *rt, const adp_metric *metric, uint32_t *ret_id,
     uint32_t before = adp_metrics_count(rt->interned);
     adp_metric numbered = *metric;
     numbered.value = before + 1.0; /* what a series that is new holds from now on */
-    int code = adp_host_add_metric(rt->interned, &numbered, err);
+    int code = adp_sheet_add(rt->interned, &numbered, err);
     if (code < 0)
         return code;
     uint32_t id = before + 1;
@@ -124,6 +107,8 @@ static int intern(adp_runtime *rt, const adp_metric *metric, uint32_t *ret_id,
         adp_metrics_set(rt->interned, i, i + 1.0);
         id = i + 1;
     }
+    atomic_store_explicit(&rt->n_interned, adp_metrics_count(rt->interned),
+                          memory_order_release);
     *ret_id = id;
     return 0;
 }

@@ -67,7 +67,10 @@ struct adp_runtime {
 
     struct adp_host_source source[ADP_MAX_KNOWN];
     uint32_t n_source;
-    struct adp_metrics *interned; /* id - 1 is the place; NULL before the first */
+    /* id - 1 is the place; NULL before the first. Written as control, read by lanes too: of
+     * the first n_interned (release behind each that is added) the names, which stay. */
+    struct adp_metrics *interned;
+    _Atomic uint32_t n_interned;
     struct adp_filled filled[ADP_PUBLISHER_METRICS];
 
     bool started;
@@ -122,8 +125,6 @@ struct adp_log_options adp_host_log_options(const adp_runtime *rt,
 /* Records the words that the lines of an edition share. ADP_ENOMEM, ADP_EFULL. */
 int adp_host_record_words(struct adp_runtime *rt, const struct adp_edition *e,
                           struct adp_error *err);
-/* Adds one of the host's metrics. ADP_EINVAL: no name; as adp_metrics_add. */
-int adp_host_add_metric(struct adp_metrics *to, const adp_metric *m, adp_error *err);
 /* Ends the editions that nothing waits for any more. Between [control] calls. */
 void adp_host_reclaim(struct adp_runtime *rt);
 /* Notes of a configuration that are no errors. */

@@ -680,6 +680,41 @@ START_TEST(an_id_longer_than_64_bytes_is_recorded_by_its_hash)
 }
 END_TEST
 
+static uint64_t wall_ahead_ns;
+
+static uint64_t wall_set(void *ctx)
+{
+    return stage_mono(ctx) + wall_ahead_ns;
+}
+
+/* Read with the first, not with the second, again with the third and after the clock has
+ * gone back. */
+START_TEST(a_wall_clock_that_is_set_shows_within_a_millisecond)
+{
+    static const struct {
+        int64_t later_ns;
+        uint64_t ahead_s;
+        double at;
+    } rows[] = { { 0, 100, 105.0 },           /* 5 s since the machine started */
+                 { 999000, 200, 105.000999 }, /* as it was a millisecond ago */
+                 { 1000, 200, 205.001 },
+                 { -2000000, 300, 304.999 } };
+    open_with(&kv_wall_policy, NULL);
+    stage.clock.wall_ns = wall_set;
+    for (int i = 0; i < 4; i++) {
+        stage.now_ns += (uint64_t)rows[i].later_ns;
+        wall_ahead_ns = rows[i].ahead_s * 1000000000u;
+        stage_decide(&stage, "r");
+    }
+    json_t *all = stage_lines(&stage);
+    for (size_t i = 0; i < 4; i++)
+        ck_assert_double_eq_tol(
+            json_number_value(json_object_get(stage_line(all, "verdict", i), "at")),
+            rows[i].at, 1e-7);
+    json_decref(all);
+}
+END_TEST
+
 START_TEST(metrics_given_with_the_request_decide_and_stay_in_its_line)
 {
     open_with(&kv_wall_policy, NULL);
@@ -786,6 +821,7 @@ int main(void)
                         sizeof texts / sizeof texts[0]);
     tcase_add_test(t, every_fact_given_is_in_the_line_and_no_other);
     tcase_add_test(t, an_id_longer_than_64_bytes_is_recorded_by_its_hash);
+    tcase_add_test(t, a_wall_clock_that_is_set_shows_within_a_millisecond);
     tcase_add_test(t, metrics_given_with_the_request_decide_and_stay_in_its_line);
     tcase_add_test(t, a_renamed_metric_is_read_published_or_given_with_the_request);
     tcase_add_test(t, counters_given_with_requests_grow_against_the_ones_before);

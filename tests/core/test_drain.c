@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/core/stage.h"
 
+#include <math.h>
+
 static struct stage stage;
 
 static void admits(void *self, const struct adp_view *v, struct adp_verdict *w)
@@ -343,6 +345,78 @@ START_TEST(an_outcome_keeps_every_fact_the_host_adds)
 }
 END_TEST
 
+/* --- metrics given with requests: names once, then numbers --- */
+
+static const char *const engine_0[] = { "engine", "0", NULL };
+static const char *const engine_1[] = { "engine", "1", NULL };
+
+static void decide_given(uint32_t lane, const adp_metric *metrics, uint32_t n)
+{
+    struct adp_decision d;
+    adp_sheet_fill(adp_lane_sheet(stage.lane[lane]), metrics, n);
+    ck_assert_int_eq(adp_decide(stage.lane[lane], &stage.generations, NULL,
+                                stage.lane[lane]->now, &d, NULL),
+                     0);
+}
+
+static void says_metrics(json_t *all, size_t i, json_t *want)
+{
+    json_t *line = stage_line(all, "verdict", i);
+    ck_assert_msg(json_equal(json_object_get(line, "metrics"), want), "line %zu", i);
+    json_decref(want);
+}
+
+/* The first is given on one sheet of the lane, the others on the other: told with the third,
+ * by number from the fourth on. The lines say nothing of that. */
+START_TEST(lines_are_the_same_whether_names_are_told_or_known)
+{
+    enum { GIVEN = 5 };
+    for (int i = 0; i < GIVEN; i++) {
+        const adp_metric a[] = { { "kv", engine_0, i + 0.5 }, { "kv", engine_1, i } };
+        const adp_metric b[] = { { "kv", engine_0, i * 10 }, { "queue", NULL, NAN } };
+        decide_given(0, a, 2);
+        decide_given(1, b, 2);
+    }
+    ck_assert(stage.lane[0]->sheet[1].told);
+    ck_assert(stage.lane[1]->sheet[1].told);
+    json_t *all = stage_lines(&stage);
+    ck_assert_uint_eq(count(all, "verdict"), 2 * GIVEN);
+    for (int i = 0; i < GIVEN; i++) {
+        says_metrics(
+            all, (size_t)i,
+            json_pack("{s:f,s:i}", "kv{engine=\"0\"}", i + 0.5, "kv{engine=\"1\"}", i));
+        says_metrics(all, (size_t)i + GIVEN,
+                     json_pack("{s:i,s:n}", "kv", i * 10, "queue"));
+    }
+    json_decref(all);
+}
+END_TEST
+
+START_TEST(names_that_found_no_room_are_told_again)
+{
+    const adp_metric a[] = { { "kv", engine_0, 1 }, { "kv", engine_1, 2 } };
+    for (int i = 0; i < 2; i++) /* one for each sheet */
+        decide_given(0, a, 2);
+    uint64_t dropped = 0;
+    for (int i = 0; !dropped; i++) { /* until the ring is full */
+        stage_decide(&stage, "r");
+        dropped = atomic_load(&adp_region_ring(stage.region, 1)->dropped);
+    }
+    decide_given(0, a, 2);
+    ck_assert(!stage.lane[0]->sheet[1].told);
+    json_decref(stage_lines(&stage));
+    decide_given(0, a, 2);
+    ck_assert(stage.lane[0]->sheet[1].told);
+    decide_given(0, a, 2);
+    json_t *all = stage_lines(&stage);
+    ck_assert_uint_eq(count(all, "verdict"), 2);
+    for (size_t i = 0; i < 2; i++)
+        says_metrics(
+            all, i, json_pack("{s:i,s:i}", "kv{engine=\"0\"}", 1, "kv{engine=\"1\"}", 2));
+    json_decref(all);
+}
+END_TEST
+
 /* --- the region is foreign: what a writer gone mad could leave there --- */
 
 static struct adp_record *first_record(void)
@@ -405,9 +479,30 @@ static void lying_inline(void)
     first_decision()->flags |= ADP_REC_INLINE;
 }
 
+static void untold_shape(void)
+{
+    first_decision()->flags |= ADP_REC_VALUES | ADP_REC_INLINE;
+    first_decision()->n_signals = 0;
+    first_decision()->metrics_len = 8;
+    first_decision()->shape = 2;
+}
+static void values_of_nothing(void)
+{
+    first_decision()->flags |= ADP_REC_VALUES;
+    first_decision()->metrics_len = 0;
+}
+static void shape_of_garbage(void)
+{
+    first_decision()->flags |= ADP_REC_TELLS | ADP_REC_INLINE;
+    first_decision()->n_signals = 0;
+    first_decision()->metrics_len = 8;
+    first_decision()->shape = 2;
+}
+
 static void (*const madness[])(void) = {
-    zero_bytes, odd_bytes,   endless_bytes,    short_bytes,  head_only,  unknown_kind,
-    tail_ahead, tail_behind, too_many_signals, long_metrics, long_names, lying_inline,
+    zero_bytes,   odd_bytes,    endless_bytes, short_bytes,       head_only,
+    unknown_kind, tail_ahead,   tail_behind,   too_many_signals,  long_metrics,
+    long_names,   lying_inline, untold_shape,  values_of_nothing, shape_of_garbage,
 };
 
 START_TEST(a_damaged_ring_is_abandoned_said_and_the_others_go_on)
@@ -482,6 +577,8 @@ int main(void)
     tcase_add_test(t, the_opening_is_the_snapshot_in_force);
     tcase_add_test(t, a_budget_stops_between_lines_and_nothing_is_lost);
     tcase_add_test(t, an_outcome_keeps_every_fact_the_host_adds);
+    tcase_add_test(t, lines_are_the_same_whether_names_are_told_or_known);
+    tcase_add_test(t, names_that_found_no_room_are_told_again);
     tcase_add_loop_test(t, a_damaged_ring_is_abandoned_said_and_the_others_go_on, 0,
                         sizeof madness / sizeof madness[0]);
     tcase_add_loop_test(t, a_lie_that_fits_still_makes_a_line_of_json, 0,

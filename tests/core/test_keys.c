@@ -187,6 +187,107 @@ START_TEST(without_memory_the_line_is_broken_or_whole)
 }
 END_TEST
 
+static uint8_t *packed_of(const struct given *given, size_t n, size_t *ret_len)
+{
+    struct adp_metrics *metrics = metrics_of(given, n);
+    *ret_len = adp_lane_encode(metrics, NULL, 0);
+    uint8_t *packed = malloc(*ret_len ? *ret_len : 1);
+    ck_assert_ptr_nonnull(packed);
+    adp_lane_encode(metrics, packed, *ret_len);
+    adp_metrics_destroy(metrics);
+    return packed;
+}
+
+static void says(const struct adp_keys *keys, uint32_t lane, uint32_t shape,
+                 const double *value, size_t n, const char *want)
+{
+    struct adp_line line;
+    adp_line_init(&line);
+    ck_assert(adp_keys_knows(keys, lane, shape, n));
+    adp_keys_write_values(keys, lane, shape, value, &line);
+    ck_assert_uint_eq(line.len, strlen(want));
+    ck_assert_mem_eq(line.text, want, line.len);
+    adp_line_finish(&line);
+}
+
+START_TEST(values_are_written_under_the_keys_their_lane_told)
+{
+    static const struct given a[] = { { "kv", { "engine" }, { "0" }, 1 },
+                                      { "kv", { "engine" }, { "1" }, 2 } };
+    static const struct given b[] = { { "kv", { "engine" }, { "0" }, 1 } };
+    static const double value[] = { 0.5, -3 };
+    struct adp_keys *keys;
+    size_t len_a, len_b;
+    uint8_t *packed_a = packed_of(a, 2, &len_a), *packed_b = packed_of(b, 1, &len_b);
+    ck_assert_int_eq(adp_keys_create(&keys), 0);
+    ck_assert(!adp_keys_knows(keys, 1, 2, 2));
+    ck_assert_int_eq(adp_keys_tell(keys, 1, 2, packed_a, len_a), 0);
+    ck_assert_int_eq(adp_keys_tell(keys, 1, 3, packed_b, len_b), 0);
+    ck_assert_int_eq(adp_keys_tell(keys, 2, 2, packed_b, len_b), 0);
+    says(keys, 1, 2, value, 2,
+         "{\"kv{engine=\\\"0\\\"}\":0.5,\"kv{engine=\\\"1\\\"}\":-3}");
+    says(keys, 1, 3, value, 1, "{\"kv\":0.5}"); /* stands alone, so without labels */
+    says(keys, 2, 2, value, 1, "{\"kv\":0.5}");
+    ck_assert(!adp_keys_knows(keys, 1, 2, 1));
+    ck_assert(!adp_keys_knows(keys, 1, 0, 0));
+    /* Another even one takes the place of the even one. */
+    ck_assert_int_eq(adp_keys_tell(keys, 1, 4, packed_b, len_b), 0);
+    ck_assert(!adp_keys_knows(keys, 1, 2, 2));
+    says(keys, 1, 4, value, 1, "{\"kv\":0.5}");
+    says(keys, 1, 3, value, 1, "{\"kv\":0.5}");
+    adp_keys_destroy(keys);
+    free(packed_a);
+    free(packed_b);
+}
+END_TEST
+
+START_TEST(what_cannot_be_a_shape_leaves_the_one_before)
+{
+    static const struct given a[] = { { "kv", { NULL }, { NULL }, 1 } };
+    static const double value = 7;
+    struct adp_keys *keys;
+    size_t len;
+    uint8_t *packed = packed_of(a, 1, &len), *twice = malloc(2 * len);
+    ck_assert_ptr_nonnull(twice);
+    memcpy(twice, packed, len);
+    memcpy(twice + len, packed, len);
+    ck_assert_int_eq(adp_keys_create(&keys), 0);
+    ck_assert_int_eq(adp_keys_tell(keys, 1, 2, packed, len), 0);
+    ck_assert_int_eq(adp_keys_tell(keys, 1, 4, packed, len - 8), ADP_ESYNTAX);
+    ck_assert_int_eq(adp_keys_tell(keys, 1, 4, twice, 2 * len), ADP_ESYNTAX);
+    ck_assert_int_eq(adp_keys_tell(keys, 1, 0, packed, len), ADP_ESYNTAX);
+    says(keys, 1, 2, &value, 1, "{\"kv\":7}");
+    adp_keys_destroy(keys);
+    free(packed);
+    free(twice);
+}
+END_TEST
+
+START_TEST(a_shape_without_memory_is_told_again)
+{
+    static const double value = 7;
+    struct given one = { "kv", { NULL }, { NULL }, 1 };
+    size_t len;
+    uint8_t *packed = packed_of(&one, 1, &len);
+    for (uint64_t nth = 1;; nth++) {
+        struct adp_keys *keys;
+        ck_assert_int_eq(adp_keys_create(&keys), 0);
+        fail_allocation(nth);
+        int code = adp_keys_tell(keys, 1, 2, packed, len);
+        bool failed = allocations >= nth;
+        fail_allocation(0);
+        ck_assert_int_eq(code, failed ? ADP_ENOMEM : 0);
+        ck_assert_int_eq(adp_keys_knows(keys, 1, 2, 1), !failed);
+        ck_assert_int_eq(adp_keys_tell(keys, 1, 2, packed, len), 0);
+        says(keys, 1, 2, &value, 1, "{\"kv\":7}");
+        adp_keys_destroy(keys);
+        if (!failed)
+            break;
+    }
+    free(packed);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("keys");
@@ -196,6 +297,9 @@ int main(void)
     tcase_add_test(tcase, no_series_at_all_are_an_empty_object);
     tcase_add_test(tcase, bytes_that_are_not_whole_are_an_empty_object);
     tcase_add_test(tcase, without_memory_the_line_is_broken_or_whole);
+    tcase_add_test(tcase, values_are_written_under_the_keys_their_lane_told);
+    tcase_add_test(tcase, what_cannot_be_a_shape_leaves_the_one_before);
+    tcase_add_test(tcase, a_shape_without_memory_is_told_again);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

@@ -56,6 +56,8 @@ static int every_call_is_refused(adp_runtime *rt, adp_lane *lane, uint64_t id)
     HOLDS(adp_runtime_publish_text(rt, "a 1\n", 4, NULL) == ADP_ESTATE);
     HOLDS(adp_runtime_intern(rt, "a", NULL, &number, NULL) == ADP_ESTATE);
     HOLDS(adp_runtime_publish_ids(rt, &sample, 1, NULL) == ADP_ESTATE);
+    HOLDS(adp_lane_decide_ids(lane, &sample, 1, NULL, &d) == ADP_ESTATE &&
+          d.admitted == 1);
     HOLDS(adp_runtime_refresh(rt, NULL) == ADP_ESTATE);
     HOLDS(adp_runtime_reload(rt, NULL, &all) == ADP_ESTATE);
     HOLDS(all.n == 1 && strstr(all.list[0].text, "before a fork"));

@@ -81,6 +81,7 @@ enum { ROUNDS = 300, SHAPES = sizeof shapes / sizeof shapes[0] };
 static char folder[64];
 static adp_runtime *rt;
 static adp_lane *lane;
+static uint32_t metric_id[2];
 
 static void start(const char *body, const char *log)
 {
@@ -95,6 +96,11 @@ static void start(const char *body, const char *log)
     code = adp_runtime_start(rt, &err);
     ck_assert_msg(code == 0, "%s", err.text);
     ck_assert_int_eq(adp_lane_open(&lane, rt, NULL), 0);
+    ck_assert_int_eq(
+        adp_runtime_intern(rt, "vllm:kv_cache_usage_perc", NULL, &metric_id[0], NULL), 0);
+    ck_assert_int_eq(
+        adp_runtime_intern(rt, "vllm:num_requests_waiting", NULL, &metric_id[1], NULL),
+        0);
     static const char page[] =
         "vllm:kv_cache_usage_perc 0.75\nvllm:num_requests_waiting 3\n";
     ck_assert_int_eq(adp_runtime_publish_text(rt, page, strlen(page), NULL), 0);
@@ -146,10 +152,14 @@ static void one_of_each(unsigned i)
                         .ttft_ms = 418,
                         .n_extra = 2,
                         .extra = extra };
+    adp_sample samples[2] = { { .id = metric_id[0], .value = 0.75 },
+                              { .id = metric_id[1], .value = 2 } };
     adp_decision a, b, c;
     adp_lane_decide(lane, &facts, &a);
     adp_lane_decide(lane, NULL, &b);
     adp_lane_decide_with(lane, metrics, 4, &facts, &c);
+    for (uint32_t k = 0; k < 3; k++) /* anew, then told, then by number */
+        adp_lane_decide_ids(lane, samples, 2, &facts, &c);
     adp_lane_outcome(lane, a.id, NULL, &done);
     adp_lane_outcome(lane, b.id, NULL, &done);
     adp_lane_outcome(lane, 0, id, &done);

@@ -88,11 +88,11 @@ START_TEST(a_metric_has_one_number_whatever_the_order_of_its_labels)
 }
 END_TEST
 
-/* The snapshot lines of the log, without what tells them apart in time. */
-static json_t *snapshots(const char *file)
+/* The lines of the log that have `key`, without what tells them apart in time. */
+static json_t *plain_lines(const char *file, const char *key)
 {
     static const char *const here[] = { "metrics", "signals", "sources", "whys" };
-    json_t *all = lines(file, "metrics"), *plain = json_array();
+    json_t *all = lines(file, key), *plain = json_array();
     size_t i;
     json_t *line;
     json_array_foreach(all, i, line)
@@ -154,13 +154,106 @@ START_TEST(publishing_by_numbers_is_publishing_by_names)
     }
     adp_runtime_close(by_names, NULL);
     adp_runtime_close(by_ids, NULL);
-    json_t *names = snapshots("names"), *ids = snapshots("ids");
+    json_t *names = plain_lines("names", "metrics"), *ids = plain_lines("ids", "metrics");
     ck_assert_uint_eq(json_array_size(names), 15 + 2 + 1);
     for (size_t i = 0; i < json_array_size(names); i++)
         ck_assert_msg(json_equal(json_array_get(names, i), json_array_get(ids, i)),
                       "publish %zu: %s", i, json_dumps(json_array_get(ids, i), 0));
     json_decref(names);
     json_decref(ids);
+}
+END_TEST
+
+START_TEST(deciding_by_numbers_is_deciding_by_names)
+{
+    /* Each row is one request: which of four metrics. The same twice and more, others, one id
+     * twice, none; a second passes every third time, so that counters grow and the lane's
+     * two sheets change places. */
+    static const struct {
+        uint32_t n;
+        unsigned metric[4];
+    } rows[] = { { 4, { 0, 1, 2, 3 } }, { 4, { 0, 1, 2, 3 } }, { 4, { 0, 1, 2, 3 } },
+                 { 4, { 0, 1, 2, 3 } }, { 4, { 0, 1, 2, 3 } }, { 4, { 0, 1, 2, 3 } },
+                 { 2, { 1, 0 } },       { 2, { 1, 0 } },       { 4, { 0, 1, 2, 3 } },
+                 { 3, { 1, 1, 0 } },    { 3, { 1, 1, 0 } },    { 0, { 0 } },
+                 { 4, { 0, 1, 2, 3 } }, { 4, { 0, 1, 2, 3 } }, { 4, { 0, 1, 2, 3 } } };
+    enum { ROWS = sizeof rows / sizeof rows[0] };
+    static const char *const zero[] = { "engine", "0", NULL };
+    static const adp_metric metrics[] = { { "vllm:num_requests_waiting", zero, 0 },
+                                          { "vllm:kv_cache_usage_perc", zero, 0 },
+                                          { "vllm:prefix_cache_hits_total", zero, 0 },
+                                          { "vllm:prefix_cache_queries_total", zero,
+                                            0 } };
+    adp_runtime *by_names = started(yaml("names", QUEUE), &options);
+    adp_runtime *by_ids = started(yaml("ids", QUEUE), &options);
+    adp_lane *names_lane = lane_of(by_names), *ids_lane = lane_of(by_ids);
+    uint32_t id[4];
+    for (int i = 0; i < 4; i++)
+        ck_assert_int_eq(
+            adp_runtime_intern(by_ids, metrics[i].name, metrics[i].labels, &id[i], NULL),
+            0);
+    for (unsigned row = 0; row < ROWS; row++) {
+        adp_metric named[4];
+        adp_sample numbered[4];
+        adp_decision a, b;
+        for (uint32_t i = 0; i < rows[row].n; i++) {
+            double value = (row * 4 + i) / 64.0;
+            named[i] = metrics[rows[row].metric[i]];
+            named[i].value = value;
+            numbered[i] = (adp_sample) { .id = id[rows[row].metric[i]], .value = value };
+        }
+        now_ns += row % 3 ? 1000u : 1500000000u;
+        ck_assert_int_eq(adp_lane_decide_with(names_lane, named, rows[row].n, NULL, &a),
+                         0);
+        ck_assert_int_eq(adp_lane_decide_ids(ids_lane, numbered, rows[row].n, NULL, &b),
+                         0);
+        ck_assert_uint_eq(a.status, b.status);
+        if (row == 4) {
+            reloads(by_names, yaml("names", QUEUE));
+            reloads(by_ids, yaml("ids", QUEUE));
+        }
+    }
+    adp_lane_close(names_lane);
+    adp_lane_close(ids_lane);
+    adp_runtime_close(by_names, NULL);
+    adp_runtime_close(by_ids, NULL);
+    json_t *names = plain_lines("names", "verdict"), *ids = plain_lines("ids", "verdict");
+    ck_assert_uint_eq(json_array_size(names), ROWS);
+    for (size_t i = 0; i < ROWS; i++)
+        ck_assert_msg(json_equal(json_array_get(names, i), json_array_get(ids, i)),
+                      "request %zu: %s", i, json_dumps(json_array_get(ids, i), 0));
+    /* Row 3, a second and a half after row 0: hits grew from 2/64 to 14/64, queries from
+     * 3/64 to 15/64. */
+    json_t *grown = json_object_get(json_array_get(names, 3), "signals");
+    ck_assert(json_number_value(json_object_get(grown, "prefix_hit_rate")) == 1.0);
+    ck_assert(json_number_value(json_object_get(grown, "queue_depth")) == 12 / 64.0);
+    json_decref(names);
+    json_decref(ids);
+}
+END_TEST
+
+START_TEST(a_number_that_was_not_given_out_is_left_out_of_a_decision)
+{
+    adp_runtime *rt = started(yaml("log", QUEUE), &options);
+    adp_lane *lane = lane_of(rt);
+    adp_sample samples[] = { { .id = 1, .value = 7 }, { .id = 2, .value = 9 } };
+    adp_decision d;
+    uint32_t id;
+    ck_assert_int_eq(adp_lane_decide_ids(lane, samples, 2, NULL, &d), 0);
+    ck_assert_uint_eq(d.admitted, 1);
+    ck_assert_int_eq(adp_runtime_intern(rt, "vllm:num_requests_waiting", NULL, &id, NULL),
+                     0);
+    ck_assert_int_eq(adp_lane_decide_ids(lane, samples, 2, NULL, &d), 0);
+    ck_assert_uint_eq(d.admitted, 0);
+    adp_lane_close(lane);
+    adp_runtime_close(rt, NULL);
+    json_t *all = plain_lines("log", "verdict");
+    json_t *want = json_pack("{s:i}", "vllm:num_requests_waiting", 7);
+    ck_assert_uint_eq(
+        json_object_size(json_object_get(json_array_get(all, 0), "metrics")), 0);
+    ck_assert(json_equal(json_object_get(json_array_get(all, 1), "metrics"), want));
+    json_decref(want);
+    json_decref(all);
 }
 END_TEST
 
@@ -327,6 +420,8 @@ int main(void)
     tcase_add_test(t, a_metric_has_one_number_whatever_the_order_of_its_labels);
     tcase_add_test(t, publishing_by_numbers_is_publishing_by_names);
     tcase_add_test(t, a_number_that_was_not_given_out_publishes_nothing);
+    tcase_add_test(t, deciding_by_numbers_is_deciding_by_names);
+    tcase_add_test(t, a_number_that_was_not_given_out_is_left_out_of_a_decision);
     tcase_add_test(t, a_host_function_is_the_first_source_and_says_so_in_the_log);
     tcase_add_test(t, a_refresh_asks_functions_and_lets_metrics_age);
     tcase_add_test(t, a_host_function_stays_over_a_reload_that_knows_its_signal);
