@@ -3,6 +3,7 @@
  */
 #include "core/lane.h"
 
+#include "core/line.h"
 #include "core/record.h"
 
 #include <stdio.h>
@@ -61,7 +62,7 @@ void adp_name_set(struct adp_name *name, const char *text)
     if (!text)
         return;
     size_t len = strlen(text);
-    if (len <= ADP_ID_MAX) {
+    if (len <= ADP_ID_MAX && adp_line_keeps(text, len)) {
         name->n = (uint8_t)len;
         return;
     }

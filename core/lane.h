@@ -50,7 +50,9 @@ int adp_lane_create(struct adp_lane **ret, struct adp_region *region, uint32_t n
                     const struct adp_clock *clock, bool recording, struct adp_error *err);
 void adp_lane_destroy(struct adp_lane *lane);
 
-/* `text` may be NULL. [hot] */
+/* The text as it is recorded, and as a policy gets it: itself, or, where a line could not
+ * hold it whole (above ADP_ID_MAX bytes, not UTF-8), "xxh3:" and its XXH3-128 in
+ * hexadecimal. `text` may be NULL. [hot] */
 void adp_name_set(struct adp_name *name, const char *text);
 
 /* Reads the signals from metrics given with a request; counters grow against the metrics

@@ -138,6 +138,19 @@ void adp_line_escaped(struct adp_line *line, const char *text, size_t len)
     }
 }
 
+bool adp_line_keeps(const char *text, size_t len)
+{
+    const unsigned char *p = (const unsigned char *)text, *end = p + len;
+    uint32_t c;
+    while (p < end) {
+        size_t n = *p < 0x80 ? 1 : read_utf8(p, (size_t)(end - p), &c);
+        if (!n)
+            return false;
+        p += n;
+    }
+    return true;
+}
+
 void adp_line_string(struct adp_line *line, const char *text, size_t len)
 {
     adp_line_put(line, "\"", 1);

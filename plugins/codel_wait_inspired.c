@@ -221,7 +221,7 @@ static uint64_t save(const void *self, void *to, uint64_t cap)
     return adp_saved_write(to, cap, LAYOUT, self, sizeof(struct codel));
 }
 
-const adp_policy admitperf_policy_v0 = {
+const adp_policy admitperf_policy_v1 = {
     ADP_HEAD,
     .n_signals = ADP_COUNT(signals),
     .n_params = ADP_COUNT(params),

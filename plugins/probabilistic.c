@@ -38,8 +38,8 @@ enum {
 enum { LAYOUT = 1 };
 
 static const adp_signal signals[] = {
-    [QUEUE] = { .name = "queue_depth", .unit = "requests" },
-    [KV] = { .name = "kv_pressure", .unit = "ratio" },
+    [QUEUE] = { .name = "queue_depth", .unit = "requests", .flags = ADP_REPLICAS },
+    [KV] = { .name = "kv_pressure", .unit = "ratio", .flags = ADP_REPLICAS },
 };
 
 static const adp_param params[] = {
@@ -172,7 +172,7 @@ static uint64_t save(const void *self, void *to, uint64_t cap)
     return adp_saved_write(to, cap, LAYOUT, self, sizeof(struct probabilistic));
 }
 
-const adp_policy admitperf_policy_v0 = {
+const adp_policy admitperf_policy_v1 = {
     ADP_HEAD,
     .n_signals = ADP_COUNT(signals),
     .signals = signals,

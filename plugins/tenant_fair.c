@@ -63,8 +63,8 @@ static const double RETRY_CAP_MS = 30000.0; /* llm-d #2487 */
 static const double RETRY_SPREAD = 0.5;
 
 static const adp_signal signals[] = {
-    [QUEUE] = { .name = "queue_depth", .unit = "requests" },
-    [KV] = { .name = "kv_pressure", .unit = "ratio" },
+    [QUEUE] = { .name = "queue_depth", .unit = "requests", .flags = ADP_REPLICAS },
+    [KV] = { .name = "kv_pressure", .unit = "ratio", .flags = ADP_REPLICAS },
 };
 
 static const adp_param params[] = {
@@ -422,7 +422,7 @@ static uint64_t save(const void *self, void *to, uint64_t cap)
     return charged ? n + charged : 0;
 }
 
-const adp_policy admitperf_policy_v0 = {
+const adp_policy admitperf_policy_v1 = {
     ADP_HEAD,
     .n_signals = ADP_COUNT(signals),
     .signals = signals,

@@ -28,7 +28,7 @@ static void decide(void *self, const adp_view *v, adp_verdict *w)
         adp_admit(w);
 }
 
-const adp_policy admitperf_policy_v0 = {
+const adp_policy admitperf_policy_v1 = {
     ADP_HEAD,
     ADP_TABLES(signals, params, gates),
     .name = "kv_wall",

@@ -15,8 +15,8 @@ impl Policy for KvWall {
     const DOC: &'static str =
         "rejects when the KV cache is nearly full, defers when the queue is long";
     const SIGNALS: &'static [Signal] = &[
-        Signal { name: "kv_pressure", unit: "ratio" },
-        Signal { name: "queue_depth", unit: "requests" },
+        Signal { name: "kv_pressure", unit: "ratio", flags: 0 },
+        Signal { name: "queue_depth", unit: "requests", flags: 0 },
     ];
     const PARAMS: &'static [Param] = &[
         Param {

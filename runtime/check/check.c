@@ -28,7 +28,7 @@ static const struct check {
       "build it with cc -shared -fPIC for this machine; docs/abi.md has the command" },
     { "E2", "it declares one policy that this host can read", 3, "E1", "",
       adp_check_declares_entry,
-      "define `const adp_policy admitperf_policy_v0` with ADP_HEAD in it, and compile it "
+      "define `const adp_policy admitperf_policy_v1` with ADP_HEAD in it, and compile it "
       "with the header of the oldest host it is to run on (-DADP_ABI_MINOR=n)" },
     { "E3", "it exports the entry and no other name", 7, "E1", "",
       adp_check_exports_one_name,
@@ -91,10 +91,11 @@ static const struct check {
       adp_check_parameters_at_bounds,
       "narrow lo and hi in the table to what works, or let create refuse the combination "
       "and say why in setup->error" },
-    { "B8", "tickets come back by any end, late and all at once", 10, "B1", "",
+    { "B8", "tickets come back by any end, late and all at once", 10, "B1 B3", "",
       adp_check_takes_tickets_back,
       "take a ticket back in outcome whatever its kind; learn from DONE, FAILED and "
-      "CANCELLED, release on NOT_RUN and LOST; bound what waits" },
+      "CANCELLED, release on NOT_RUN and LOST, each only for a ticket of its own; bound "
+      "what waits" },
     { "B9", "an instance that is over leaves nothing", 4, "S1", "B1",
       adp_check_leaves_nothing, "free in destroy what create and decide took" },
     { "B10", "a create that fails says why and leaves nothing", 4, "S1", "B1",

@@ -129,6 +129,8 @@ static void fail_config(struct adp_subject *subject, const struct adp_start *sta
     struct adp_trial trial = *subject->trial;
     struct adp_trial *usual = subject->trial;
     trial.options = &options;
+    if (!(subject->policy->flags & ADP_TAKES_CONFIG))
+        return; /* the host gives it none */
     subject->trial = &trial;
     for (size_t i = 0; i < sizeof configs / sizeof configs[0]; i++) {
         struct adp_instance instance;

@@ -107,7 +107,7 @@ static char *make_text(const struct reload *r, const char *path)
     fprintf(to, "version: 1\nlog: none\npolicy:\n  use: ");
     put_text(to, path);
     fputc('\n', to);
-    if (r->trial->options->config)
+    if (r->trial->options->config && loaded->policy.flags & ADP_TAKES_CONFIG)
         fprintf(to, "  config: %s\n", r->trial->options->config);
     if (loaded->policy.n_params)
         fprintf(to, "  params:\n");

@@ -116,25 +116,54 @@ static uint64_t check_whole(const struct adp_subject *subject, const double *par
     return len;
 }
 
+/* Answers `n` requests that must be sound. */
+static void go_on(struct adp_play *p, uint32_t n)
+{
+    struct adp_answer answer;
+    char fault[200];
+    for (uint32_t i = 0; i < n; i++) {
+        const struct adp_view *view = adp_traffic_next(&p->traffic);
+        adp_subject_decide(p->subject, &p->instance, view, &answer);
+        if (adp_verdict_fault(p->subject->policy, &answer.verdict, fault, sizeof fault))
+            adp_trial_fail(p->subject->trial, "%s (request %u, %s)", fault, i + 1,
+                           p->subject->trial->slate->doing);
+        adp_traffic_answered(&p->traffic, &p->instance, &answer.verdict);
+    }
+}
+
+/* As in a reload: saved, some requests more, and the new instance takes over with the
+ * outcomes of all that is under way, also of what came after the save. */
+static void check_forerunner(const struct adp_subject *subject, const double *param,
+                             uint64_t seed, struct room room)
+{
+    struct adp_plan plan = { .seed = seed, .every_end = true, .pending = 200 };
+    struct adp_start start = { .param = param };
+    struct adp_play play;
+    unsigned char *saved;
+    adp_trial_doing(subject->trial, "with outcomes of its forerunner's tickets");
+    adp_play_open(&play, subject, &plan, &start);
+    go_on(&play, REQUESTS);
+    start.saved_len =
+        save(subject, play.instance.self, room, subject->policy->max_saved, &saved);
+    start.saved = start.saved_len ? saved : NULL;
+    go_on(&play, AFTERWARDS);
+    adp_subject_destroy(subject, &play.instance);
+    adp_subject_must_create(&play.instance, subject, &start);
+    go_on(&play, REQUESTS);
+    adp_play_close(&play);
+    adp_trial_plain(subject->trial);
+}
+
 /* The machine's clock has begun again: nothing may wait for the time that was saved. */
 static void check_other_clock(const struct adp_subject *subject, const double *param,
                               const unsigned char *saved, uint64_t len)
 {
     struct adp_plan plan = { .seed = subject->trial->seed, .start_ns = 1000000 };
     struct adp_start start = { .param = param, .saved = saved, .saved_len = len };
-    struct adp_answer answer;
     struct adp_play play;
-    char fault[200];
     adp_trial_doing(subject->trial, "restored under a clock that has begun again");
     adp_play_open(&play, subject, &plan, &start);
-    for (uint32_t i = 0; i < AFTERWARDS; i++) {
-        const struct adp_view *view = adp_traffic_next(&play.traffic);
-        adp_subject_decide(subject, &play.instance, view, &answer);
-        if (adp_verdict_fault(subject->policy, &answer.verdict, fault, sizeof fault))
-            adp_trial_fail(subject->trial, "%s (request %u, %s)", fault, i + 1,
-                           subject->trial->slate->doing);
-        adp_traffic_answered(&play.traffic, &play.instance, &answer.verdict);
-    }
+    go_on(&play, AFTERWARDS);
     adp_play_close(&play);
     adp_trial_plain(subject->trial);
 }
@@ -216,6 +245,8 @@ void adp_check_saves_and_restores(struct adp_trial *trial)
         uint64_t len =
             check_whole(&subject, param, adp_subject_next(&seed), room, &saved);
         check_other_clock(&subject, param, saved, len);
+        if (subject.policy->outcome)
+            check_forerunner(&subject, param, adp_subject_next(&seed), room);
         if (!round) {
             check_foreign(&subject, param, saved, len);
             adp_trial_note(trial, "%llu bytes of at most %u", (unsigned long long)len,

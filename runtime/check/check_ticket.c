@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Whether a policy takes its tickets back as the contract says they may come: once each,
- * at any time, in any order, by every end. */
+ * at any time, in any order, by every end; and leaves alone what is not its own. */
 #include "runtime/check/checks.h"
 
 #include "runtime/check/traffic.h"
@@ -34,9 +34,44 @@ static uint64_t play(const struct adp_subject *subject, const double *param,
     return settled;
 }
 
+/* One of two instances with the same past is also given outcomes of tickets that it never
+ * set, of requests that did not run or are lost: there is nothing to take back and nothing
+ * to learn, so both go on alike. */
+static void check_strangers(const struct adp_subject *subject, const double *param,
+                            uint64_t seed, uint32_t n)
+{
+    struct adp_trial *trial = subject->trial;
+    struct adp_plan plan = { .seed = adp_subject_next(&seed) };
+    struct adp_start start = { .param = param };
+    struct adp_play alone, disturbed;
+    char first[200], second[200];
+    adp_trial_doing(trial, "with outcomes of tickets that it never set");
+    adp_play_open(&alone, subject, &plan, &start);
+    adp_play_open(&disturbed, subject, &plan, &start);
+    for (uint32_t i = 0; i < n; i++) {
+        struct adp_outcome stranger = {
+            .size = sizeof stranger,
+            .kind = adp_subject_next(&seed) & 1 ? ADP_NOT_RUN : ADP_LOST,
+            .ticket = adp_subject_next(&seed) | 1,
+            .now_ns = disturbed.traffic.now_ns,
+        };
+        adp_subject_outcome(subject, &disturbed.instance, &stranger);
+        struct adp_said a = adp_play_step(&alone), b = adp_play_step(&disturbed);
+        if (!adp_verdict_same(&a, &b))
+            adp_trial_fail(
+                trial,
+                "on request %u it %s, but one that was given outcomes (not_run, "
+                "lost) of tickets that it never set %s",
+                i + 1, adp_verdict_words(&a, first, sizeof first),
+                adp_verdict_words(&b, second, sizeof second));
+    }
+    adp_play_close(&alone);
+    adp_play_close(&disturbed);
+}
+
 void adp_check_takes_tickets_back(struct adp_trial *trial)
 {
-    enum { REQUESTS = 6000 };
+    enum { REQUESTS = 6000, OTHERS = 1500 };
     static const struct {
         const char *doing;
         struct adp_plan plan;
@@ -64,6 +99,9 @@ void adp_check_takes_tickets_back(struct adp_trial *trial)
         adp_trial_doing(trial, "%s", rows[i].doing);
         settled += play(&subject, param, &plan, n, rows[i].end);
     }
+    n = adp_trial_share(trial, OTHERS);
+    if (subject.policy->outcome)
+        check_strangers(&subject, param, adp_subject_next(&seed), n < 400 ? 400 : n);
     if (!settled)
         adp_trial_skip(trial, "it set no ticket on any request");
 }

@@ -103,7 +103,9 @@ void adp_subject_create(struct adp_instance *ret, const struct adp_subject *subj
         .size = sizeof setup,
         .n_instances = 1,
         .param = start->param,
-        .config = subject->trial->options->config,
+        .config = subject->policy->flags & ADP_TAKES_CONFIG
+                      ? subject->trial->options->config
+                      : NULL,
         .saved = start->saved,
         .saved_len = start->saved_len,
         .error = ret->error,

@@ -125,9 +125,15 @@ static void next_replicas(struct adp_traffic *t)
     t->view.n_replicas = is ? rows : 0;
     t->view.replica = is && rows ? t->replica : NULL;
     t->view.replica_present = is && rows ? t->replica_present : NULL;
-    for (uint32_t r = 0; r < rows; r++)
-        next_signals(t, t->replica + r * t->subject->policy->n_signals,
-                     &t->replica_present[r]);
+    for (uint32_t r = 0; r < rows; r++) {
+        double *row = t->replica + r * t->subject->policy->n_signals;
+        next_signals(t, row, &t->replica_present[r]);
+        for (uint32_t i = 0; i < t->subject->policy->n_signals; i++)
+            if (!(adp_loaded_signal(t->subject->loaded, i).flags & ADP_REPLICAS)) {
+                row[i] = fills[t->plan.fill_signals].number;
+                t->replica_present[r] &= ~(UINT64_C(1) << i);
+            }
+    }
 }
 
 /* --- facts --- */

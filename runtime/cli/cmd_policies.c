@@ -3,6 +3,8 @@
 #include "core/line.h"
 #include "core/number.h"
 #include "runtime/cli/args.h"
+#include "runtime/check/child.h"
+#include "runtime/check/sandbox.h"
 #include "runtime/cli/say.h"
 #include "runtime/loader/loader.h"
 
@@ -11,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 static const struct adp_option options[] = {
@@ -31,7 +34,9 @@ const struct adp_command adp_cmd_policies = {
         "is\n"
         "what `use: NAME` loads. A word with a slash is a file.\n"
         "\n"
-        "Each policy is really loaded, so what cannot be loaded is said here as well.",
+        "Each policy is really loaded, in a process of its own that may do little else, "
+        "so\n"
+        "what cannot be loaded, crashes or hangs is said here as well.",
     .options = options,
     .example = "admitperf policies queue_depth",
     .exits = "0  all of them are listed\n"
@@ -124,12 +129,15 @@ static void print_policy(const struct adp_loaded *loaded, bool whole)
     printf("%s%s\n", p->doc ? ": " : "", p->doc ? p->doc : "");
     for (uint32_t i = 0; i < p->n_signals; i++) {
         struct adp_signal s = adp_loaded_signal(loaded, i);
-        printf("  %-8s  %-16s  %s\n", i ? "" : "reads", s.name, s.unit);
+        printf("  %-8s  %-16s  %s%s\n", i ? "" : "reads", s.name, s.unit,
+               s.flags & ADP_REPLICAS ? ", per replica too" : "");
     }
     for (uint32_t i = 0; i < p->n_params; i++) {
         struct adp_param param = adp_loaded_param(loaded, i);
         print_param(&param, i ? "" : "takes", whole);
     }
+    if (p->flags & ADP_TAKES_CONFIG)
+        printf("  %-8s  %s\n", p->n_params ? "" : "takes", "a config of its own");
     print_gates(loaded);
     if (whole)
         print_card(loaded);
@@ -148,6 +156,8 @@ static void write_tables(struct adp_line *out, const struct adp_loaded *loaded)
         adp_line_string_or_null(out, s.name);
         adp_line_key(out, "unit");
         adp_line_string_or_null(out, s.unit);
+        adp_line_key(out, "per_replica");
+        adp_line_puts(out, s.flags & ADP_REPLICAS ? "true" : "false");
         adp_line_puts(out, "}");
     }
     adp_line_puts(out, "]");
@@ -242,10 +252,18 @@ static void write_policy(struct adp_line *out, const struct adp_loaded *loaded)
     adp_line_key(out, "threading");
     adp_line_string_or_null(out,
                             p->threading == ADP_CONCURRENT ? "concurrent" : "serial");
+    adp_line_key(out, "takes_config");
+    adp_line_puts(out, p->flags & ADP_TAKES_CONFIG ? "true" : "false");
+    adp_line_key(out, "max_saved");
+    adp_line_u64(out, p->save ? p->max_saved : 0);
     write_tables(out, loaded);
     write_card(out, loaded);
     adp_line_puts(out, "}");
 }
+
+/* --- looking, in a process of its own --- */
+
+enum { LOOK_MS = 5000 };
 
 struct listing {
     bool json, whole;
@@ -253,25 +271,113 @@ struct listing {
     struct adp_line out; /* JSON */
 };
 
+/* What the two processes share. `to` holds what was found, as text or JSON. */
+struct look {
+    const struct listing *list;
+    const char *path;
+    int to;
+    struct reply {
+        uint32_t refused;
+        struct adp_error err;
+    } * reply; /* shared memory; the policy's process may have written anything there */
+};
+
+static void write_all(int fd, const char *text, size_t len)
+{
+    while (len) {
+        ssize_t n = write(fd, text, len);
+        if (n <= 0)
+            adp_child_exit(1);
+        text += n;
+        len -= (size_t)n;
+    }
+}
+
+static void look_at(void *ctx)
+{
+    struct look *look = ctx;
+    struct adp_loaded *loaded;
+    struct adp_error err = { 0 };
+    adp_sandbox_enter(); /* where there is no filter, there is still the process */
+    if (adp_loader_load(&loaded, look->path, NULL, &err) < 0) {
+        look->reply->err = err;
+        look->reply->refused = 1;
+    } else if (look->list->json) {
+        struct adp_line line;
+        adp_line_init(&line);
+        write_policy(&line, loaded);
+        if (line.broken)
+            adp_child_exit(1);
+        write_all(look->to, line.text, line.len);
+    } else {
+        dup2(look->to, STDOUT_FILENO);
+        print_policy(loaded, look->list->whole);
+        fflush(stdout);
+    }
+}
+
+/* Passes on what a process wrote, which a policy may have had a hand in: no byte of it
+ * drives a terminal. */
+static void pass_on(struct listing *list, int from)
+{
+    char part[4096];
+    ssize_t n;
+    if (list->json && list->out.len > 1)
+        adp_line_puts(&list->out, ",");
+    for (off_t at = 0; (n = pread(from, part, sizeof part, at)) > 0; at += n) {
+        for (ssize_t i = 0; i < n; i++)
+            if (((unsigned char)part[i] < 0x20 && part[i] != '\n') || part[i] == 0x7f)
+                part[i] = '?';
+        if (list->json)
+            adp_line_put(&list->out, part, (size_t)n);
+        else
+            fwrite(part, 1, (size_t)n, stdout);
+    }
+}
+
+static bool look(struct listing *list, const char *path, struct adp_error *err)
+{
+    struct look l = { .list = list, .path = path };
+    struct adp_child child;
+    char words[160];
+    bool fine = false;
+    l.to = memfd_create("policy", MFD_CLOEXEC);
+    l.reply = mmap(NULL, sizeof *l.reply, PROT_READ | PROT_WRITE,
+                   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (l.to < 0 || l.reply == MAP_FAILED) {
+        adp_error_at(err, ADP_ENOMEM, path, 0, 0, "out of memory");
+        goto out;
+    }
+    fflush(stdout);
+    adp_child_run(&child, (struct adp_child_limit) { .ms = LOOK_MS }, look_at, &l);
+    if (!child.finished) {
+        adp_child_words(&child, LOOK_MS, words, sizeof words);
+        adp_error_at(err, ADP_EABI, path, 0, 0, "when it was loaded, %s%s%s", words,
+                     child.said[0] ? ": " : "", child.said);
+    } else if (l.reply->refused) {
+        *err = l.reply->err;
+        err->file[sizeof err->file - 1] = err->text[sizeof err->text - 1] = '\0';
+    } else {
+        pass_on(list, l.to);
+        fine = true;
+    }
+out:
+    if (l.reply != MAP_FAILED)
+        munmap(l.reply, sizeof *l.reply);
+    if (l.to >= 0)
+        close(l.to);
+    return fine;
+}
+
 static void show(void *ctx, const char *path)
 {
     struct listing *list = ctx;
-    struct adp_loaded *loaded;
     struct adp_error err = { 0 };
     list->found++;
-    if (adp_loader_load(&loaded, path, NULL, &err) < 0) {
-        adp_say_error(&err);
-        list->failed++;
+    if (look(list, path, &err))
         return;
-    }
-    if (list->json) {
-        if (list->out.len > 1)
-            adp_line_puts(&list->out, ",");
-        write_policy(&list->out, loaded);
-    } else {
-        print_policy(loaded, list->whole);
-    }
-    adp_loaded_destroy(loaded);
+    adp_say_error(&err);
+    list->failed++;
 }
 
 /* The policy a word on the command line means; what cannot be found is said. */

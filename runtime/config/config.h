@@ -58,7 +58,7 @@ struct adp_policy_setting {
     uint32_t n_params;
     double enforce; /* [0, 1]; shadow: 0 */
     enum adp_on_error on_error;
-    struct adp_place place, use_place, sha256_place;
+    struct adp_place place, use_place, sha256_place, config_place;
 };
 
 struct adp_scrape_setting {

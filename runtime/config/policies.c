@@ -89,6 +89,7 @@ static void read_config(struct adp_doc *doc, const struct adp_key *key,
                         const struct adp_node *value, void *into)
 {
     struct adp_policy_setting *policy = into;
+    policy->config_place = value->at;
     if (adp_read_is(doc, key, value, ADP_NODE_MAPPING))
         policy->config_json = adp_json_of(doc, value);
 }

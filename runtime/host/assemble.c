@@ -36,19 +36,13 @@ static int load(struct adp_edition *e, uint32_t i, struct adp_errors *errors)
 }
 
 /* What a member is, but for its instance. */
-static int describe(struct adp_edition *e, uint32_t i, struct adp_errors *errors)
+static void describe(struct adp_edition *e, uint32_t i)
 {
     const struct adp_policy_setting *s = &e->config->policies[i];
     struct adp_member *m = &e->generation->member[i];
     m->policy = &e->loaded[i]->policy;
     m->param = e->params[i].value;
     m->reject_on_error = s->on_error == ADP_ON_ERROR_REJECT;
-    if (s->config_json && !m->policy->create) {
-        adp_errors_add(errors, ADP_EINVAL, e->config->file, s->place,
-                       "policy %s takes no config", m->policy->name);
-        return ADP_EINVAL;
-    }
-    return 0;
 }
 
 int adp_host_create(struct adp_edition *e, uint32_t i, const void *saved,
@@ -122,6 +116,18 @@ static bool check_ages(struct adp_edition *e, uint32_t i, struct adp_errors *err
     return fine;
 }
 
+static bool check_config(const struct adp_edition *e, uint32_t i,
+                         struct adp_errors *errors)
+{
+    const struct adp_policy_setting *s = &e->config->policies[i];
+    const struct adp_policy *policy = &e->loaded[i]->policy;
+    if (!s->config_json || policy->flags & ADP_TAKES_CONFIG)
+        return true;
+    adp_errors_add(errors, ADP_EINVAL, e->config->file, s->config_place,
+                   "policy %s takes no config", policy->name);
+    return false;
+}
+
 /* One policy, from file to bound and checked; its instance comes when all are fine. A draft has
  * no `use` where what was written is no use: that is reported already. */
 static bool prepare(struct adp_edition *e, uint32_t i, struct adp_errors *errors)
@@ -132,6 +138,7 @@ static bool prepare(struct adp_edition *e, uint32_t i, struct adp_errors *errors
         return false;
     bool fine =
         adp_params_resolve(s, e->loaded[i], e->config->file, &e->params[i], errors);
+    fine = check_config(e, i, errors) && fine;
     if (adp_loader_bind(e->loaded[i], e->config->signals,
                         e->generation->member[i].slot_of, &err) < 0) {
         add(errors, e, s->use_place, &err);
@@ -263,8 +270,12 @@ static int fill(struct adp_edition *e, const struct adp_runtime *rt,
 {
     uint32_t n = e->config->n_policies;
     bool fine = errors->n == 0;
-    for (uint32_t i = 0; i < n; i++)
-        fine &= prepare(e, i, errors) && describe(e, i, errors) == 0;
+    for (uint32_t i = 0; i < n; i++) {
+        bool prepared = prepare(e, i, errors);
+        if (prepared)
+            describe(e, i);
+        fine &= prepared;
+    }
     for (uint32_t i = 0; fine && i < n; i++) {
         e->forerunner[i] = forerunner(e, i, before);
         if (!e->forerunner[i])

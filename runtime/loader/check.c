@@ -136,9 +136,9 @@ static int check_signals(struct check *c)
             return refuse(c, "has no unit");
         if ((r = check_text(c, "unit", s.unit)) < 0)
             return r;
-        if (s.flags || s.reserved)
-            return refuse(c, "flags are 0x%x and reserved is 0x%x, expected 0", s.flags,
-                          s.reserved);
+        if (s.flags & ~(uint32_t)ADP_REPLICAS || s.reserved)
+            return refuse(c, "flags 0x%x, reserved 0x%x are not all known to this host",
+                          s.flags, s.reserved);
         for (uint32_t j = 0; j < i; j++)
             if (strcmp(adp_table_signal(c->policy, j).name, s.name) == 0)
                 return refuse(c, "is declared twice, as signal %u before", j);
@@ -301,6 +301,15 @@ static int check_functions(const struct check *c)
         return refuse(c, "has no decide");
     if (p->save && !p->max_saved)
         return refuse(c, "has save but max_saved is 0: it could never write");
+    if (p->max_saved > ADP_MAX_SAVED)
+        return refuse(c, "max_saved is %u, expected at most %u", p->max_saved,
+                      ADP_MAX_SAVED);
+    if (p->flags & ~(uint32_t)ADP_TAKES_CONFIG || p->reserved)
+        return refuse(c, "flags 0x%x, reserved 0x%x are not all known to this host",
+                      p->flags, p->reserved);
+    if (!p->create && (p->save || p->flags & ADP_TAKES_CONFIG))
+        return refuse(c, "has no create, and so no instance to %s",
+                      p->save ? "save" : "configure");
     return 0;
 }
 

@@ -8,11 +8,11 @@
 #include <string.h>
 
 #define ENTRY_PREFIX "admitperf_policy_v"
-#define MAJOR        0 /* the one in ADP_POLICY_SYMBOL */
+#define MAJOR        1 /* the one in ADP_POLICY_SYMBOL */
 
 /* Sizes at minor 0 of the major: what every policy of it has at least. */
 enum {
-    POLICY_SIZE = 144,
+    POLICY_SIZE = 152,
     SIGNAL_SIZE = 24,
     PARAM_SIZE = 56,
     GATE_SIZE = 16,

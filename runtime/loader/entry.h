@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Finds admitperf_policy_v0 among the exported names of an ELF file and holds its head
+/* Finds admitperf_policy_v1 among the exported names of an ELF file and holds its head
  * against this host. ADP_EABI: no ELF file for this machine, another major (names those
  * found), no entry (names what looks like one), or a head that is refused. *ret_room:
  * bytes that the object has, by its symbol. [any] */

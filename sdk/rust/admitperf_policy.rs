@@ -28,7 +28,6 @@
 #[macro_use]
 pub mod admitperf {
     use std::any::Any;
-    use std::cell::Cell;
     use std::ffi::CStr;
     use std::marker::PhantomData;
     use std::os::raw::{c_char, c_void};
@@ -157,7 +156,7 @@ pub mod admitperf {
             40 error: *mut c_char,
             48 error_cap: u64,
         } }
-        record! { adp_policy 144 {
+        record! { adp_policy 152 {
             0 magic: u32,
             4 size: u32,
             8 abi_minor: u16,
@@ -171,19 +170,21 @@ pub mod admitperf {
             28 n_gates: u32,
             32 threading: u32,
             36 max_saved: u32,
-            40 name: *const c_char,
-            48 version: *const c_char,
-            56 doc: *const c_char,
-            64 signals: *const adp_signal,
-            72 params: *const adp_param,
-            80 gates: *const adp_gate,
-            88 card: *const adp_card,
-            96 create: Option<unsafe extern "C" fn(*const adp_setup) -> *mut c_void>,
-            104 destroy: Option<unsafe extern "C" fn(*mut c_void)>,
-            112 decide: Option<unsafe extern "C" fn(*mut c_void, *const adp_view, *mut adp_verdict)>,
-            120 outcome: Option<unsafe extern "C" fn(*mut c_void, *const adp_outcome)>,
-            128 save: Option<unsafe extern "C" fn(*const c_void, *mut c_void, u64) -> u64>,
-            136 extension: Option<unsafe extern "C" fn(*const c_char) -> *const c_void>,
+            40 flags: u32,
+            44 reserved: u32,
+            48 name: *const c_char,
+            56 version: *const c_char,
+            64 doc: *const c_char,
+            72 signals: *const adp_signal,
+            80 params: *const adp_param,
+            88 gates: *const adp_gate,
+            96 card: *const adp_card,
+            104 create: Option<unsafe extern "C" fn(*const adp_setup) -> *mut c_void>,
+            112 destroy: Option<unsafe extern "C" fn(*mut c_void)>,
+            120 decide: Option<unsafe extern "C" fn(*mut c_void, *const adp_view, *mut adp_verdict)>,
+            128 outcome: Option<unsafe extern "C" fn(*mut c_void, *const adp_outcome)>,
+            136 save: Option<unsafe extern "C" fn(*const c_void, *mut c_void, u64) -> u64>,
+            144 extension: Option<unsafe extern "C" fn(*const c_char) -> *const c_void>,
         } }
 
         pub const ADP_MAGIC: u32 = 0x3150_4441;
@@ -192,6 +193,10 @@ pub mod admitperf {
         pub const ADP_MAX_SIGNALS: usize = 64;
         pub const ADP_MAX_PARAMS: usize = 64;
         pub const ADP_MAX_GATES: usize = 64;
+        pub const ADP_MAX_REPLICAS: u32 = 256;
+        pub const ADP_MAX_SAVED: u32 = 1 << 20;
+        pub const ADP_TAKES_CONFIG: u32 = 1;
+        pub const ADP_REPLICAS: u32 = 1;
         pub const ADP_ADMIT: u32 = 1;
         pub const ADP_REJECT: u32 = 2;
         pub const ADP_DEFER: u32 = 3;
@@ -250,6 +255,7 @@ pub mod admitperf {
     pub struct Signal {
         pub name: &'static str,
         pub unit: &'static str,
+        pub flags: u32, // abi::ADP_REPLICAS: its values per replica are read too; or 0
     }
 
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -329,6 +335,8 @@ pub mod admitperf {
         const CARD: Card = Card::EMPTY;
         /// Bytes that `save` returns at most; 0: it keeps nothing.
         const MAX_SAVED: u32 = 0;
+        /// `create` reads `config`; without, a `config:` of the operator's is refused.
+        const TAKES_CONFIG: bool = false;
     }
 
     // --- what a policy decides ---
@@ -573,7 +581,7 @@ pub mod admitperf {
     pub struct Setup<'a> {
         raw: &'a adp_setup,
         n_params: usize,
-        asked: Cell<bool>, // for its config: a policy that never asks takes none
+        takes_config: bool,
     }
 
     impl<'a> Setup<'a> {
@@ -588,10 +596,10 @@ pub mod admitperf {
             unsafe { *self.raw.param.add(i) }
         }
 
-        /// The operator's structured `config:` as JSON. Where one is given and create does
-        /// not ask for it, create fails.
+        /// The operator's `config:`, one JSON object. For who declares TAKES_CONFIG: of
+        /// others the host refuses it.
         pub fn config(&self) -> Option<&'a str> {
-            self.asked.set(true);
+            assert!(self.takes_config, "a config, though TAKES_CONFIG is not declared");
             text(self.raw.config)
         }
 
@@ -777,9 +785,6 @@ pub mod admitperf {
 
     fn make<P: State>(setup: &Setup) -> Result<Box<P>, String> {
         let mut made = Box::new(P::create(setup)?);
-        if !setup.raw.config.is_null() && !setup.asked.get() {
-            return Err("it takes no config".to_string());
-        }
         if let Some(saved) = setup.saved() {
             if guarded(|| made.restore(saved)) != Some(true) {
                 made = Box::new(P::create(setup)?);
@@ -807,7 +812,7 @@ pub mod admitperf {
             let setup = Setup {
                 raw: unsafe { &*setup },
                 n_params: P::PARAMS.len(),
-                asked: Cell::new(false),
+                takes_config: P::TAKES_CONFIG,
             };
             let problem = match catch_unwind(AssertUnwindSafe(|| make::<P>(&setup))) {
                 Ok(Ok(made)) => return Box::into_raw(made) as *mut c_void,
@@ -975,7 +980,12 @@ pub mod admitperf {
         let mut i = 0;
         while i < P::SIGNALS.len() {
             let s = &P::SIGNALS[i];
-            signals[i] = adp_signal { name: text!(s.name), unit: text!(s.unit), ..NO_SIGNAL };
+            signals[i] = adp_signal {
+                name: text!(s.name),
+                unit: text!(s.unit),
+                flags: s.flags,
+                reserved: 0,
+            };
             i += 1;
         }
         let mut params = [NO_PARAM; ADP_MAX_PARAMS];
@@ -1028,6 +1038,7 @@ pub mod admitperf {
         assert!(P::SIGNALS.len() <= ADP_MAX_SIGNALS, "more than 64 signals");
         assert!(P::PARAMS.len() <= ADP_MAX_PARAMS, "more than 64 parameters");
         assert!(P::GATES.len() <= ADP_MAX_GATES, "more than 64 gates");
+        assert!(P::MAX_SAVED <= ADP_MAX_SAVED, "MAX_SAVED is above a megabyte");
         let mut i = 0;
         while i < P::GATES.len() {
             let signal = P::GATES[i].signal.0 as usize;
@@ -1061,6 +1072,8 @@ pub mod admitperf {
                 n_gates: P::GATES.len() as u32,
                 threading: ADP_CONCURRENT,
                 max_saved: 0,
+                flags: if P::TAKES_CONFIG { ADP_TAKES_CONFIG } else { 0 },
+                reserved: 0,
                 name: Self::TABLES.name,
                 version: Self::TABLES.version,
                 doc: Self::TABLES.doc,
@@ -1099,6 +1112,7 @@ pub mod admitperf {
     unsafe impl Sync for Exported {}
 
     pub const fn stateless<P: Stateless>() -> Exported {
+        assert!(!P::TAKES_CONFIG, "stateless: there is no create to take a config");
         let mut table = Shims::<P>::described();
         table.decide = Some(Shims::<P>::decide);
         Exported(table)
@@ -1136,12 +1150,12 @@ pub mod admitperf {
         (@export [$edition:expr] $table:expr) => {
             #[unsafe(no_mangle)]
             #[allow(non_upper_case_globals)]
-            pub static admitperf_policy_v0: admitperf::Exported = $table;
+            pub static admitperf_policy_v1: admitperf::Exported = $table;
         };
         (@export [_] $table:expr) => {
             #[no_mangle]
             #[allow(non_upper_case_globals)]
-            pub static admitperf_policy_v0: admitperf::Exported = $table;
+            pub static admitperf_policy_v1: admitperf::Exported = $table;
         };
     }
 }

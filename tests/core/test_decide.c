@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/core/stage.h"
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 static struct stage stage;
 static struct adp_outcome seen[64]; /* outcomes the policies were given, in order */
 static unsigned n_seen;
@@ -572,7 +575,7 @@ START_TEST(every_fact_given_is_in_the_line_and_no_other)
     open_with(&kv_wall_policy, NULL);
     struct adp_facts facts = { .size = sizeof facts,
                                .present = ADP_PROMPT | ADP_PRIORITY,
-                               .request_id = "r\"1\n\xff",
+                               .request_id = "r\"1\n\xc3\xa9",
                                .tenant = "acme",
                                .prompt_tokens = 2168,
                                .max_output_tokens = 999,
@@ -583,8 +586,73 @@ START_TEST(every_fact_given_is_in_the_line_and_no_other)
     json_t *want = json_pack("{s:s,s:i,s:i}", "tenant", "acme", "priority", -2,
                              "prompt_tokens", 2168);
     ck_assert(json_equal(json_object_get(line, "request"), want));
-    ck_assert_str_eq(stage_text(line, "request_id"), "r\"1\n\xef\xbf\xbd");
+    ck_assert_str_eq(stage_text(line, "request_id"), "r\"1\n\xc3\xa9");
     json_decref(want);
+    json_decref(all);
+}
+END_TEST
+
+/* What the policy was told of the request. */
+static struct {
+    char tenant[ADP_ID_MAX + 1], session[ADP_ID_MAX + 1], slo_class[ADP_ID_MAX + 1];
+    struct adp_request request;
+} told;
+
+static void listens(void *self, const struct adp_view *v, struct adp_verdict *w)
+{
+    const struct adp_request *q = v->request;
+    (void)self;
+    adp_admit(w);
+    told.request = *q;
+    snprintf(told.tenant, sizeof told.tenant, "%s", q->tenant ? q->tenant : "(none)");
+    snprintf(told.session, sizeof told.session, "%s", q->session ? q->session : "(none)");
+    snprintf(told.slo_class, sizeof told.slo_class, "%s",
+             q->slo_class ? q->slo_class : "(none)");
+}
+POLICY(listens)
+
+#define TEN "0123456789"
+#define A64 TEN TEN TEN TEN TEN TEN "abcd"
+
+static const struct {
+    const char *name, *given;
+    bool hashed;
+} texts[] = {
+    { "empty", "", false },
+    { "64 bytes", A64, false },
+    { "65 bytes", A64 "e", true },
+    { "100 bytes", TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN, true },
+    { "UTF-8, quotes, a control byte", "caf\xc3\xa9 \"\\\x01", false },
+    { "Latin-1", "caf\xe9", true },
+    { "what looks like a hash", "xxh3:0", false },
+};
+
+/* The text in a line is the text that the policy got, and the keys are of that text. */
+START_TEST(the_texts_of_a_view_are_rebuilt_from_a_line)
+{
+    const char *given = texts[_i].given;
+    struct adp_facts facts = { .size = sizeof facts,
+                               .request_id = "r1",
+                               .tenant = given,
+                               .session = given,
+                               .slo_class = given };
+    struct adp_decision d;
+    open_with(&listens_policy, NULL);
+    adp_decide(stage.lane[0], &stage.generations, &facts, NULL, &d, NULL);
+    json_t *all = stage_lines(&stage);
+    json_t *request = json_object_get(stage_line(all, "verdict", 0), "request");
+    const char *tenant = stage_text(request, "tenant");
+    ck_assert_str_eq(tenant, told.tenant);
+    ck_assert_str_eq(stage_text(request, "session"), told.session);
+    ck_assert_str_eq(stage_text(request, "slo_class"), told.slo_class);
+    ck_assert_uint_eq(told.request.tenant_key, XXH3_64bits(tenant, strlen(tenant)));
+    ck_assert_uint_eq(told.request.session_key, told.request.tenant_key);
+    char hash[38];
+    XXH128_hash_t h = XXH3_128bits(given, strlen(given));
+    snprintf(hash, sizeof hash, "xxh3:%016llx%016llx", (unsigned long long)h.high64,
+             (unsigned long long)h.low64);
+    ck_assert_msg(strcmp(tenant, texts[_i].hashed ? hash : given) == 0, "%s: %s",
+                  texts[_i].name, tenant);
     json_decref(all);
 }
 END_TEST
@@ -714,6 +782,8 @@ int main(void)
     tcase_add_test(t, a_ticket_of_a_request_that_does_not_run_is_not_run);
     tcase_add_test(t, a_ticket_of_an_unenforced_refusal_waits_for_the_real_outcome);
     tcase_add_test(t, a_view_rebuilt_from_a_line_gets_the_same_verdict);
+    tcase_add_loop_test(t, the_texts_of_a_view_are_rebuilt_from_a_line, 0,
+                        sizeof texts / sizeof texts[0]);
     tcase_add_test(t, every_fact_given_is_in_the_line_and_no_other);
     tcase_add_test(t, an_id_longer_than_64_bytes_is_recorded_by_its_hash);
     tcase_add_test(t, metrics_given_with_the_request_decide_and_stay_in_its_line);

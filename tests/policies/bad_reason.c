@@ -21,7 +21,7 @@ static void decide(void *self, const adp_view *v, adp_verdict *w)
     adp_reject(w, (uint32_t)v->param[REASON], ADP_NONE);
 }
 
-const adp_policy admitperf_policy_v0 = {
+const adp_policy admitperf_policy_v1 = {
     ADP_HEAD,         .n_params = ADP_COUNT(params),
     .params = params, .name = "bad_reason",
     .version = "1.0", .threading = ADP_CONCURRENT,

@@ -26,7 +26,7 @@ static void decide(void *self, const adp_view *v, adp_verdict *w)
 }
 
 /* The symbol's name without its declaration in policy.h, which has today's type. */
-extern const struct later_policy later __asm__("admitperf_policy_v0")
+extern const struct later_policy later __asm__("admitperf_policy_v1")
     __attribute__((visibility("default")));
 const struct later_policy later = {
     .known = {

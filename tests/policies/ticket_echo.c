@@ -58,7 +58,7 @@ static void outcome(void *self, const adp_outcome *o)
     echo->counts[o->kind]++;
 }
 
-const adp_policy admitperf_policy_v0 = {
+const adp_policy admitperf_policy_v1 = {
     ADP_HEAD,         .name = "ticket_echo", .version = "1.0", .threading = ADP_SERIAL,
     .create = create, .destroy = free,       .decide = decide, .outcome = outcome,
 };

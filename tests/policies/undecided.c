@@ -10,7 +10,7 @@ static void decide(void *self, const adp_view *v, adp_verdict *w)
     (void)w;
 }
 
-const adp_policy admitperf_policy_v0 = {
+const adp_policy admitperf_policy_v1 = {
     ADP_HEAD,         .name = "undecided", .version = "1.0", .threading = ADP_CONCURRENT,
     .decide = decide,
 };

@@ -309,8 +309,10 @@ static void live(const struct adp_policy *p, const double *param)
     p->destroy(self);
     begin_with(p, param, "restored", saved, n);
     begin_with(p, param, "restored from what was cut short", saved, less);
-    if ((self = instance(p, param, "{}", NULL, 0)))
+    if ((self = instance(p, param, "{\"a\":1}", NULL, 0)))
         p->destroy(self);
+    printf("flags: policy %u, signals %u %u\n", p->flags, p->signals[0].flags,
+           p->signals[1].flags);
 }
 
 static int keeps(const char *file, const char *fail_in)

@@ -17,17 +17,21 @@ struct boundary : admitperf::policy {
     enum : std::uint32_t { FAIL_IN };
 
     static constexpr const char *name = "boundary";
-    static constexpr adp_signal signals[] = { { "kv_pressure", "ratio", 0, 0 },
-                                              { "queue_depth", "requests", 0, 0 } };
+    static constexpr adp_signal signals[] = {
+        { "kv_pressure", "ratio", 0, 0 }, { "queue_depth", "requests", ADP_REPLICAS, 0 }
+    };
     static constexpr adp_param params[] = { { "fail_in", "", nullptr, 0, 6, 0, ADP_I64,
                                               0 } };
     static constexpr std::uint32_t max_saved = 24;
+    static constexpr bool takes_config = true;
 
     explicit boundary(const admitperf::setup &setup)
         : fails(static_cast<fail_in>(static_cast<int>(setup.param(FAIL_IN))))
     {
         if (fails == CREATE)
             throw std::runtime_error("cannot begin:\néééééééééé");
+        if (const auto config = setup.config())
+            throw std::runtime_error("config " + std::string(*config));
         if (fails == CREATE_OTHER)
             throw 7;
     }

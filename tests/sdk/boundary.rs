@@ -35,8 +35,8 @@ impl Drop for Bomb {
 impl Policy for Boundary {
     const NAME: &'static str = "boundary";
     const SIGNALS: &'static [Signal] = &[
-        Signal { name: "kv_pressure", unit: "ratio" },
-        Signal { name: "queue_depth", unit: "requests" },
+        Signal { name: "kv_pressure", unit: "ratio", flags: 0 },
+        Signal { name: "queue_depth", unit: "requests", flags: abi::ADP_REPLICAS },
     ];
     const PARAMS: &'static [Param] = &[Param {
         name: "fail_in",
@@ -49,6 +49,7 @@ impl Policy for Boundary {
         flags: 0,
     }];
     const MAX_SAVED: u32 = 24;
+    const TAKES_CONFIG: bool = true;
 }
 
 impl State for Boundary {
@@ -56,6 +57,9 @@ impl State for Boundary {
         let fails = setup.param(FAIL_IN);
         if fails == CREATE {
             return Err("cannot begin:\néééééééééé".to_string());
+        }
+        if let Some(config) = setup.config() {
+            return Err(format!("config {}", config));
         }
         if fails == CREATE_OTHER {
             panic_any(7);

@@ -125,19 +125,21 @@ static const struct field fields[] = {
     F(adp_policy, n_gates, 28),
     F(adp_policy, threading, 32),
     F(adp_policy, max_saved, 36),
-    F(adp_policy, name, 40),
-    F(adp_policy, version, 48),
-    F(adp_policy, doc, 56),
-    F(adp_policy, signals, 64),
-    F(adp_policy, params, 72),
-    F(adp_policy, gates, 80),
-    F(adp_policy, card, 88),
-    F(adp_policy, create, 96),
-    F(adp_policy, destroy, 104),
-    F(adp_policy, decide, 112),
-    F(adp_policy, outcome, 120),
-    F(adp_policy, save, 128),
-    LAST(adp_policy, extension, 136, 144),
+    F(adp_policy, flags, 40),
+    F(adp_policy, reserved, 44),
+    F(adp_policy, name, 48),
+    F(adp_policy, version, 56),
+    F(adp_policy, doc, 64),
+    F(adp_policy, signals, 72),
+    F(adp_policy, params, 80),
+    F(adp_policy, gates, 88),
+    F(adp_policy, card, 96),
+    F(adp_policy, create, 104),
+    F(adp_policy, destroy, 112),
+    F(adp_policy, decide, 120),
+    F(adp_policy, outcome, 128),
+    F(adp_policy, save, 136),
+    LAST(adp_policy, extension, 144, 152),
 };
 
 START_TEST(a_field_is_where_it_was)
@@ -173,6 +175,10 @@ static const struct {
     { "ADP_MAX_SIGNALS", ADP_MAX_SIGNALS, 64 },
     { "ADP_MAX_PARAMS", ADP_MAX_PARAMS, 64 },
     { "ADP_MAX_GATES", ADP_MAX_GATES, 64 },
+    { "ADP_MAX_REPLICAS", ADP_MAX_REPLICAS, 256 },
+    { "ADP_MAX_SAVED", ADP_MAX_SAVED, 1048576 },
+    { "ADP_TAKES_CONFIG", ADP_TAKES_CONFIG, 1 },
+    { "ADP_REPLICAS", ADP_REPLICAS, 1 },
     { "ADP_ADMIT", ADP_ADMIT, 1 },
     { "ADP_REJECT", ADP_REJECT, 2 },
     { "ADP_DEFER", ADP_DEFER, 3 },
@@ -229,7 +235,7 @@ START_TEST(the_magic_reads_adp1_in_the_file)
 {
     const uint32_t magic = ADP_MAGIC;
     ck_assert_int_eq(memcmp(&magic, "ADP1", 4), 0);
-    ck_assert_str_eq(ADP_POLICY_SYMBOL, "admitperf_policy_v0");
+    ck_assert_str_eq(ADP_POLICY_SYMBOL, "admitperf_policy_v1");
 }
 END_TEST
 

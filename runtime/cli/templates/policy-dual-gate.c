@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT-0 */
 /* @NAME@: rejects when the KV cache is nearly full and requests wait as well. */
 #include <admitperf/policy.h>
 
@@ -42,7 +42,7 @@ static void decide(void *self, const adp_view *v, adp_verdict *w)
         adp_admit(w);
 }
 
-const adp_policy admitperf_policy_v0 = {
+const adp_policy admitperf_policy_v1 = {
     ADP_HEAD,
     ADP_TABLES(signals, params, gates),
     .name = "@NAME@",

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+// SPDX-License-Identifier: MIT-0
 // @NAME@: rejects when the KV cache is nearly full and requests wait as well.
 include!(env!("ADMITPERF_POLICY_RS"));
 use admitperf::*;
@@ -16,8 +16,8 @@ impl Policy for Rule {
     const VERSION: &'static str = "0.1";
     const DOC: &'static str = "rejects when the KV cache is nearly full and requests wait as well";
     const SIGNALS: &'static [Signal] = &[
-        Signal { name: "kv_pressure", unit: "ratio" },
-        Signal { name: "queue_depth", unit: "requests" },
+        Signal { name: "kv_pressure", unit: "ratio", flags: 0 },
+        Signal { name: "queue_depth", unit: "requests", flags: 0 },
     ];
     const PARAMS: &'static [Param] = &[
         Param {

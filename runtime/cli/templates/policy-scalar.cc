@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT-0 */
 /* @NAME@: rejects when the KV cache is nearly full. */
 #include <admitperf/policy.hpp>
 

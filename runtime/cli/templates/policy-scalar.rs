@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+// SPDX-License-Identifier: MIT-0
 // @NAME@: rejects when the KV cache is nearly full.
 include!(env!("ADMITPERF_POLICY_RS"));
 use admitperf::*;
@@ -13,7 +13,7 @@ impl Policy for Rule {
     const NAME: &'static str = "@NAME@";
     const VERSION: &'static str = "0.1";
     const DOC: &'static str = "rejects when the KV cache is nearly full";
-    const SIGNALS: &'static [Signal] = &[Signal { name: "kv_pressure", unit: "ratio" }];
+    const SIGNALS: &'static [Signal] = &[Signal { name: "kv_pressure", unit: "ratio", flags: 0 }];
     const PARAMS: &'static [Param] = &[Param {
         name: "threshold",
         unit: "ratio",

@@ -1,5 +1,5 @@
 #!/bin/sh
-# SPDX-License-Identifier: MIT
+# SPDX-License-Identifier: MIT-0
 # Holds each row of rows.txt against what `admitperf decide` answers. Exits 0 when all hold.
 cd "$(dirname "$0")" || exit 2
 set -f

@@ -11,7 +11,8 @@
  *  1. The count is never saved: the flights of a life that ended are not ours to land,
  *     and one that is never landed would hold its place for ever.
  *  2. A ticket names its life (saved, and one more in each restore), so that an outcome
- *     of a predecessor's ticket teaches and lands nothing. */
+ *     of a forerunner's ticket lands nothing. That such a request ran, and how long it
+ *     took, is as true as of any other. */
 #ifndef ADMITPERF_FLIGHT_H
 #define ADMITPERF_FLIGHT_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* AdmitPerf policy ABI.
  *
- * A policy is one shared object that exports one constant object, admitperf_policy_v0.
+ * A policy is one shared object that exports one constant object, admitperf_policy_v1.
  * The runtime reads who it is, which signals it wants and which parameters it takes
  * before any of its code is called, and then asks it, for each request: admit, defer or
  * reject?
@@ -17,22 +17,34 @@
  *  2. Unset is never zero. A clear bit, a NULL, action 0 mean "not there"; the value in
  *     an absent slot is garbage and must not be read.
  *  3. Every call passes one struct that begins with `size`, the bytes its writer knew.
- *     Fields are only ever appended, inside `#if ADP_ABI_MINOR >= k`; use ADP_HAS before
- *     reading a field newer than your `min_host_minor`. Arrays that a policy declares
- *     carry their element size in the head of adp_policy, so both sides may grow.
+ *     Fields are only ever appended, constants and words only ever added, inside
+ *     `#if ADP_ABI_MINOR >= k`; use ADP_HAS before reading a field newer than your
+ *     `min_host_minor`. Arrays that a policy declares carry their element size in the
+ *     head of adp_policy, so both sides may grow. What a host passes may know more than
+ *     you: bits that you do not know are to be ignored, a kind of outcome that you do not
+ *     know reads as ADP_LOST. What a policy declares or answers may not: an unknown flag
+ *     or word is refused, an unknown action or reason is a fault.
  *  4. Nothing is freed across the boundary, nothing unwinds across it (no throw, panic,
  *     longjmp). View, verdict, outcome and setup die when the call returns; strings and
  *     tables that a policy declares live as long as its code, which is never unmapped.
  *  5. Every function has a class. [control]: one at a time per instance, never beside
- *     another call on it. [hot]: in the request path, as `threading` says; must not
- *     block, allocate, make a system call.
+ *     another call on it (but save, see there). [hot]: in the request path, as
+ *     `threading` says; must not block, allocate, make a system call.
  *  6. Only fixed-width integers, double, pointers and NUL-terminated UTF-8 cross. 64-bit
  *     little-endian only.
+ *  7. Every ticket that a policy sets comes back in exactly one outcome, at any time, in
+ *     any order, over a reload and a restart too. Where a new instance is made of what
+ *     save wrote, it gets the outcomes of the tickets that its forerunner set, also of
+ *     those set after that save: a ticket that it does not know it takes nothing back
+ *     for, and ADP_NOT_RUN and ADP_LOST of such a ticket it ignores. An instance that
+ *     saves nothing keeps its own tickets until all are settled, then it is destroyed.
  *
  * Version: the major is in the symbol's name, the minor in `abi_minor`. A host refuses a
  * policy whose `min_host_minor` is above its own minor, and names both. Compile with
  * -DADP_ABI_MINOR=n to write for hosts of minor n and later: newer fields then do not
- * exist. Major 0 is a draft and may change; major 1 will not. */
+ * exist. Major 1 will not change: nothing below is ever moved, renamed, given another
+ * type, value or meaning, or taken away; what is new stands at the end, under a minor of
+ * its own. tests/abi holds each released minor. */
 #ifndef ADMITPERF_POLICY_H
 #define ADMITPERF_POLICY_H
 
@@ -47,14 +59,16 @@ extern "C" {
 #endif
 
 #define ADP_MAGIC         0x31504441u /* "ADP1", little-endian */
-#define ADP_POLICY_SYMBOL "admitperf_policy_v0"
+#define ADP_POLICY_SYMBOL "admitperf_policy_v1"
 #ifndef ADP_ABI_MINOR
 #define ADP_ABI_MINOR 0
 #endif
-#define ADP_NONE        0xffffffffu /* "no slot": adp_gate.param, adp_verdict.binding */
-#define ADP_MAX_SIGNALS 64u         /* slots one policy may declare: one presence word */
-#define ADP_MAX_PARAMS  64u
-#define ADP_MAX_GATES   64u
+#define ADP_NONE         0xffffffffu /* "no slot": adp_gate.param, adp_verdict.binding */
+#define ADP_MAX_SIGNALS  64u         /* slots one policy may declare: one presence word */
+#define ADP_MAX_PARAMS   64u
+#define ADP_MAX_GATES    64u
+#define ADP_MAX_REPLICAS 256u       /* rows of adp_view.replica at most */
+#define ADP_MAX_SAVED    (1u << 20) /* adp_policy.max_saved at most; bytes */
 
 /* True when the struct that `p` points to was written by someone who knew field `f`. */
 #define ADP_HAS(p, f) ((p)->size >= offsetof(__typeof__(*(p)), f) + sizeof((p)->f))
@@ -72,6 +86,16 @@ enum adp_action {
 enum adp_threading {
     ADP_SERIAL = 0,    /* one; the host sees to it */
     ADP_CONCURRENT = 1 /* any number; the policy sees to it. Stateless ones are this */
+};
+
+/* adp_policy.flags */
+enum adp_policy_flag {
+    ADP_TAKES_CONFIG = 1u /* create reads setup->config; else a `config:` is refused */
+};
+
+/* adp_signal.flags */
+enum adp_signal_flag {
+    ADP_REPLICAS = 1u /* view.replica of this slot is read: the host fills and logs it */
 };
 
 /* adp_gate.op: the gate holds when `signal op param`. An absent signal holds no gate. */
@@ -106,7 +130,7 @@ enum adp_measured {
     ADP_O_STATUS = 16u
 };
 
-/* adp_outcome.kind: how the one outcome of a ticket came about. */
+/* adp_outcome.kind: how the one outcome of a ticket came about. Another: as ADP_LOST. */
 enum adp_end {
     ADP_DONE = 1,      /* ran to its end */
     ADP_FAILED = 2,    /* ran; upstream error or timeout */
@@ -133,10 +157,10 @@ enum adp_reason {
 
 /* A signal the policy reads. Its place in adp_policy.signals is its slot in the view. */
 typedef struct adp_signal {
-    const char *name; /* [a-z][a-z0-9_]*, at most 63; shipped or declared in YAML */
-    const char *unit; /* exactly as declared there: "ratio", "requests", … */
-    uint32_t flags;   /* 0 */
-    uint32_t reserved;
+    const char *name;  /* [a-z][a-z0-9_]*, at most 63; shipped or declared in YAML */
+    const char *unit;  /* exactly as declared there: "ratio", "requests", … */
+    uint32_t flags;    /* enum adp_signal_flag */
+    uint32_t reserved; /* 0 */
 } adp_signal;
 
 /* A parameter. Its place in adp_policy.params is its place in view.param. The host
@@ -183,11 +207,14 @@ typedef struct adp_card {
     const char *source;
     /* Unit of verdict.margin, where no gates are declared. */
     const char *margin_unit;
-    uint32_t flags; /* enum adp_card_flag */
-    uint32_t reserved;
+    uint32_t flags;    /* enum adp_card_flag */
+    uint32_t reserved; /* 0 */
 } adp_card;
 
-/* What the host knows about this request. */
+/* What the host knows about this request. A string of more than 64 bytes, or one that is
+ * not UTF-8, comes as it is recorded, "xxh3:" and the 32 hexadecimal digits of its
+ * XXH3-128. The keys are of exactly the text that comes, so all of this can be rebuilt
+ * from the log. */
 typedef struct adp_request {
     uint32_t size, present; /* present: bits of enum adp_fact */
     const char *tenant;     /* NULL: not known */
@@ -197,22 +224,25 @@ typedef struct adp_request {
     uint64_t session_key;   /* XXH3-64 of session, likewise */
     uint64_t prompt_tokens; /* ADP_PROMPT */
     uint64_t max_output_tokens; /* ADP_OUTPUT */
-    int64_t priority;           /* ADP_PRIORITY; 0 normal, below 0 sheddable */
-    double ttft_deadline_ms;    /* ADP_DEADLINE; milliseconds from now */
+    int64_t priority; /* ADP_PRIORITY; 0 normal, above more urgent, below sheddable */
+    double ttft_deadline_ms; /* ADP_DEADLINE; milliseconds from now_ns; finite */
 } adp_request;
 
 /* All that a policy may know when it decides. */
 typedef struct adp_view {
     uint32_t size;
-    uint32_t n_replicas;   /* rows of `replica`; 0: no reading per replica */
-    uint64_t now_ns;       /* monotonic; may run backwards between threads */
-    uint64_t present;      /* bit i: slot i holds a value */
-    double draw;           /* [0, 1), from the request id; a retry draws the same */
-    const double *signal;  /* by slot, aggregated over the pool */
-    const double *param;   /* by place in params, validated, as in force now */
-    const double *replica; /* replica[r * n_signals + slot] */
-    const uint64_t *replica_present; /* one word per replica, as `present` */
-    const adp_request *request;      /* never NULL */
+    uint32_t n_replicas;  /* rows of `replica`; 0: no reading per replica */
+    uint64_t now_ns;      /* monotonic; may run backwards between threads, and begins anew
+                           * with the machine */
+    uint64_t present;     /* bit i: slot i holds a value */
+    double draw;          /* [0, 1), from the request id; a retry draws the same */
+    const double *signal; /* by slot, aggregated over the pool */
+    const double *param;  /* by place in params, validated, as in force now */
+    /* replica[r * n_signals + slot], at most ADP_MAX_REPLICAS rows; replica_present[r] is
+     * to a row what `present` is to `signal`, clear in slots without ADP_REPLICAS. */
+    const double *replica;
+    const uint64_t *replica_present;
+    const adp_request *request; /* never NULL */
 } adp_view;
 
 /* The answer. The host zeroes it, sets `size` and `binding` = ADP_NONE, and passes it to
@@ -237,8 +267,8 @@ typedef struct adp_outcome {
     uint32_t http_status;
     uint64_t ticket;
     uint64_t now_ns;
-    uint64_t prompt_tokens, output_tokens;
-    double ttft_ms, total_ms;
+    uint64_t prompt_tokens, output_tokens; /* as the engine counted them */
+    double ttft_ms, total_ms; /* since the request came, as the host measured them */
 } adp_outcome;
 
 /* What create is given. */
@@ -246,10 +276,16 @@ typedef struct adp_setup {
     uint32_t size;
     uint32_t n_instances; /* processes that share a quota: divide rates by it; 1: alone */
     const double *param;  /* by place in params */
-    const char *config;   /* the operator's structured `config:` as JSON; or NULL */
-    const void *saved;    /* what save wrote before a reload or restart; or NULL */
-    uint64_t saved_len;
-    char *error; /* on failure: one sentence, lower case, no full stop */
+    const char *config;   /* the operator's `config:`, one JSON object; NULL: none, or no
+                           * ADP_TAKES_CONFIG */
+    /* What save wrote before a reload or restart; or NULL. It may come of another
+     * version of the policy, or be damaged: bytes that are not believed whole mean to
+     * start afresh (or to refuse, with a reason), never a guess. Of any alignment. */
+    const void *saved;
+    uint64_t saved_len; /* at most ADP_MAX_SAVED */
+    /* On failure: one sentence, lower case, no full stop, with its NUL in error_cap bytes
+     * (0: none is wanted). */
+    char *error;
     uint64_t error_cap;
 } adp_setup;
 
@@ -262,7 +298,9 @@ typedef struct adp_policy {
     uint16_t signal_size, param_size, gate_size, card_size; /* sizeof of each element */
     uint32_t n_signals, n_params, n_gates;
     uint32_t threading;        /* enum adp_threading */
-    uint32_t max_saved;        /* bytes that save may write at most */
+    uint32_t max_saved;        /* bytes that save writes at most; <= ADP_MAX_SAVED */
+    uint32_t flags;            /* enum adp_policy_flag */
+    uint32_t reserved;         /* 0 */
     const char *name;          /* [a-z][a-z0-9_]*, at most 63; never NULL */
     const char *version, *doc; /* one line each; or NULL */
     const adp_signal *signals;
@@ -271,7 +309,8 @@ typedef struct adp_policy {
     const adp_card *card; /* or NULL */
 
     /* [control] Makes an instance; NULL with setup->error filled on failure. A policy
-     * without create is stateless: `self` is NULL in every call. */
+     * without create is stateless: `self` is NULL in every call, and it declares neither
+     * save nor ADP_TAKES_CONFIG. */
     void *(*create)(const adp_setup *setup);
     /* [control] Ends an instance. May be NULL. */
     void (*destroy)(void *self);
@@ -279,16 +318,19 @@ typedef struct adp_policy {
     void (*decide)(void *self, const adp_view *view, adp_verdict *verdict);
     /* [hot] Takes back a ticket. NULL: the policy sets none. */
     void (*outcome)(void *self, const adp_outcome *outcome);
-    /* [control] Writes the state into `to`, returns the bytes written, 0 for none or when
-     * `cap` is too small. NULL: starts afresh after every reload. */
+    /* [control] Writes the state into `to`, of any alignment, and returns the bytes
+     * written, 0 for none or when `cap` is too small. Changes nothing. The host keeps
+     * other calls on the instance of a SERIAL policy off meanwhile; on a CONCURRENT one
+     * it may run beside decide and outcome, and writes something that holds together all
+     * the same. NULL: starts afresh after every reload. */
     uint64_t (*save)(const void *self, void *to, uint64_t cap);
-    /* [control] The table of an optional feature, by its id ("vendor.feature/1"); or
-     * NULL. */
+    /* [control] The table of an optional feature, by its id ("vendor.feature/1"); NULL
+     * for an id that it does not know. Of no instance, at any time. May be NULL. */
     const void *(*extension)(const char *id);
 } adp_policy;
 
 /* The one exported name of a policy. */
-extern __attribute__((visibility("default"))) const adp_policy admitperf_policy_v0;
+extern __attribute__((visibility("default"))) const adp_policy admitperf_policy_v1;
 
 #define ADP_COUNT(a) (uint32_t)(sizeof(a) / sizeof((a)[0]))
 #define ADP_HEAD                                                                         \
@@ -388,8 +430,9 @@ ADP_SAME(sizeof(adp_signal) == 24 && sizeof(adp_param) == 56 && sizeof(adp_gate)
 ADP_SAME(sizeof(adp_card) == 80 && sizeof(adp_request) == 80 && sizeof(adp_view) == 72);
 ADP_SAME(sizeof(adp_verdict) == 48 && sizeof(adp_outcome) == 64 &&
          sizeof(adp_setup) == 56);
-ADP_SAME(sizeof(adp_policy) == 144);
+ADP_SAME(sizeof(adp_policy) == 152);
 #endif
+#undef ADP_SAME
 
 #ifdef __cplusplus
 }

@@ -9,7 +9,8 @@
  *     ADMITPERF_POLICY(mine);        // the one exported name
  *
  * What the class declares, as public static constexpr members; all but `name` may be left
- * out: name, version, doc, signals, params, gates, card, threading, max_saved.
+ * out: name, version, doc, signals, params, gates, card, threading, max_saved,
+ * takes_config.
  *
  * What it does:
  *     verdict decide(const view &)   [hot] static: no instance, any number of threads.
@@ -272,8 +273,8 @@ class outcome
 class setup
 {
   public:
-    setup(const adp_setup &raw, std::uint32_t n_params) noexcept
-        : s(raw), params(n_params)
+    setup(const adp_setup &raw, std::uint32_t n_params, bool takes) noexcept
+        : s(raw), params(n_params), takes_config(takes)
     {
     }
 
@@ -289,19 +290,18 @@ class setup
         return s.param[place];
     }
 
-    /* The operator's structured `config:` as JSON. Where one is given and the constructor
-     * does not ask for it, create fails. */
+    /* The operator's `config:`, one JSON object. For who declares takes_config: of others
+     * the host refuses it. */
     std::optional<std::string_view> config() const
     {
-        asked = true;
+        detail::declared(takes_config, "a config, though takes_config is not declared");
         return detail::text(s.config);
     }
 
   private:
     const adp_setup &s;
     std::uint32_t params;
-    mutable bool asked = false;
-    template <class P> friend struct detail::boundary;
+    bool takes_config;
 };
 
 /* --- the answer --- */
@@ -399,6 +399,7 @@ struct policy {
     static constexpr adp_card card = {};
     static constexpr adp_threading threading = ADP_SERIAL;
     static constexpr std::uint32_t max_saved = 0; /* bytes that save returns at most */
+    static constexpr bool takes_config = false;   /* the constructor reads config() */
 };
 
 /* Makes a card, in the survey's words:
@@ -538,10 +539,8 @@ template <class P> struct boundary {
 
     static std::unique_ptr<P> make(const adp_setup &raw)
     {
-        const setup s(raw, n_params);
+        const setup s(raw, n_params, P::takes_config);
         std::unique_ptr<P> made = construct(s);
-        if (raw.config && !s.asked)
-            throw std::invalid_argument("it takes no config");
         if constexpr (has_restore<P>::value) {
             const std::string_view saved(static_cast<const char *>(raw.saved),
                                          raw.saved ? raw.saved_len : 0);
@@ -633,6 +632,9 @@ template <class P> constexpr adp_policy describe()
     static_assert(saves == detail::has_restore<P>::value,
                   "save and restore need another");
     static_assert(saves == (P::max_saved > 0), "save needs max_saved, and it alone");
+    static_assert(P::max_saved <= ADP_MAX_SAVED, "max_saved is above a megabyte");
+    static_assert(!P::takes_config || std::is_constructible_v<P, const setup &>,
+                  "takes_config needs a constructor that takes a setup");
 
     adp_policy p {};
     p.magic = ADP_MAGIC;
@@ -648,6 +650,7 @@ template <class P> constexpr adp_policy describe()
     p.n_gates = table::n_gates;
     p.threading = instance ? P::threading : ADP_CONCURRENT;
     p.max_saved = P::max_saved;
+    p.flags = P::takes_config ? static_cast<std::uint32_t>(ADP_TAKES_CONFIG) : 0u;
     p.name = P::name;
     p.version = P::version;
     p.doc = P::doc;
@@ -682,6 +685,6 @@ template <class P> constexpr adp_policy describe()
 
 /* The last line of a policy, outside every namespace. */
 #define ADMITPERF_POLICY(type)                                                           \
-    constexpr adp_policy admitperf_policy_v0 = ::admitperf::describe<type>()
+    constexpr adp_policy admitperf_policy_v1 = ::admitperf::describe<type>()
 
 #endif

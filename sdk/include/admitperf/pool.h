@@ -9,7 +9,8 @@
  *
  * An engine counts as saturated as its scarcer resource; above 1 it is overloaded.
  *
- *  1. Readings per engine are used where the host has them. Without, the pool is one big
+ *  1. Readings per engine are used where the host has them: for that the policy declares
+ *     both signals with ADP_REPLICAS. Without, the pool is one big
  *     engine: its summed queue divided by `engines`, and the fullest KV cache. That is never
  *     below the mean where the engines are alike, and above it where one is fuller.
  *  2. A reading that is absent is neither 0 nor stale. With `absent_saturated` it counts as

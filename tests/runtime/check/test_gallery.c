@@ -75,6 +75,7 @@ static const struct {
     { "b8_lost", "in outcome", { 0 } },
     { "b8_many", "thousands of outcomes that wait", { 0 } },
     { "b8_no_outcome", "has no outcome to take it back", { 0 } },
+    { "b8_stranger", "tickets that it never set", { 0 } },
     { "b9_descriptor", "left descriptors open", { 0 } },
     { "b9_no_destroy", "100 blocks of memory behind, 6400 bytes", { 0 } },
     { "b10_leaves_half", "left 1 blocks of memory behind, 8 bytes", { 0 } },

@@ -145,7 +145,13 @@ static const struct {
       "t.yaml:5:16: " },
     { "config for a policy that takes none",
       "policy: { use: no_admission, config: { a: 1 } }\n",
-      "policy no_admission takes no config" },
+      "t.yaml:5:38: policy no_admission takes no config" },
+    { "config for a policy that has instances and takes none",
+      "policy: { use: ./ticket_echo.so, config: { a: 1 } }\n",
+      "t.yaml:5:42: policy ticket_echo takes no config" },
+    { "a config that the policy does not know",
+      "policy: { use: ./takes_config.so, config: { b: 1 } }\n",
+      "policy takes_config could not be created: it knows no config but {\"a\":1}" },
 };
 
 START_TEST(what_a_policy_cannot_accept_is_refused_at_its_place)

@@ -32,6 +32,11 @@ static uint64_t save(const void *self, void *to, uint64_t cap)
     return 0;
 }
 
+static void *create(const adp_setup *setup)
+{
+    return adp_cannot(setup, "not called");
+}
+
 static void make(struct sample *s)
 {
     *s = (struct sample) {
@@ -154,7 +159,13 @@ DEFECT(card_flags, s->card.flags = 2)
 DEFECT(card_baseline, s->card.flags = ADP_BASELINE)
 DEFECT(threading, s->policy.threading = 2)
 DEFECT(no_decide, s->policy.decide = NULL)
-DEFECT(save_nothing, s->policy.save = save)
+DEFECT(save_nothing, s->policy.create = create; s->policy.save = save)
+DEFECT(save_much, s->policy.max_saved = 1048577)
+DEFECT(policy_flags, s->policy.flags = 3)
+DEFECT(policy_reserved, s->policy.reserved = 1)
+DEFECT(save_no_instance, s->policy.save = save; s->policy.max_saved = 8)
+DEFECT(config_no_instance, s->policy.flags = ADP_TAKES_CONFIG)
+DEFECT(signal_reserved, s->signals[0].reserved = 1)
 
 static const struct {
     void (*put)(struct sample *s);
@@ -190,7 +201,11 @@ static const struct {
                    "at most 63" },
     { signal_no_unit, "signal 1 \"queue_depth\": has no unit" },
     { signal_flags,
-      "signal 1 \"queue_depth\": flags are 0x4 and reserved is 0x0, expected 0" },
+      "signal 1 \"queue_depth\": flags 0x4, reserved 0x0 are not all known to this "
+      "host" },
+    { signal_reserved,
+      "signal 0 \"kv_pressure\": flags 0x0, reserved 0x1 are not all known to this "
+      "host" },
     { signal_twice, "signal 1 \"kv_pressure\": is declared twice, as signal 0 before" },
     { param_no_name, "parameter 1: it has no name" },
     { param_name, "parameter 1: it is named \"max waiting\", expected [a-z][a-z0-9_]* "
@@ -252,6 +267,11 @@ static const struct {
     { threading, "threading is 2, expected 0 (serial) or 1 (concurrent)" },
     { no_decide, "has no decide" },
     { save_nothing, "has save but max_saved is 0: it could never write" },
+    { save_much, "max_saved is 1048577, expected at most 1048576" },
+    { policy_flags, "flags 0x3, reserved 0x0 are not all known to this host" },
+    { policy_reserved, "flags 0x0, reserved 0x1 are not all known to this host" },
+    { save_no_instance, "has no create, and so no instance to save" },
+    { config_no_instance, "has no create, and so no instance to configure" },
 };
 
 START_TEST(a_defect_is_refused_by_its_row_and_what_was_expected)
@@ -279,6 +299,11 @@ START_TEST(bounds_are_inclusive)
     s.policy.name = long_name;
     long_text[1023] = '\0';
     s.policy.doc = long_text;
+    s.policy.create = create;
+    s.policy.save = save;
+    s.policy.max_saved = 1048576;
+    s.policy.flags = 1;
+    s.signals[1].flags = 1;
     ck_assert_int_eq(adp_loader_check(&s.policy, "/p.so", NULL), 0);
 }
 END_TEST

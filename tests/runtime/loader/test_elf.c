@@ -18,7 +18,7 @@ static int examine(const void *bytes, size_t len, struct adp_error *err)
     memcpy(exact, bytes, len);
     int r = adp_entry_examine(exact, len, "/p.so", &room, err);
     if (r == 0)
-        ck_assert_uint_ge(room, 144);
+        ck_assert_uint_ge(room, 152);
     free(exact);
     return r;
 }
@@ -36,9 +36,9 @@ START_TEST(the_exported_names_are_read)
     ck_assert_str_eq(s.name, "malloc");
     ck_assert(!s.defined && s.function && !s.object);
     ck_assert(adp_elf_symbol(&elf, TINY_ENTRY, &s));
-    ck_assert_str_eq(s.name, "admitperf_policy_v0");
+    ck_assert_str_eq(s.name, "admitperf_policy_v1");
     ck_assert(s.defined && s.object && !s.function);
-    ck_assert_uint_eq(s.size, 144);
+    ck_assert_uint_eq(s.size, 152);
     ck_assert(!adp_elf_symbol(&elf, 3, &s));
 
     adp_policy head;
@@ -140,14 +140,14 @@ CHANGE(entry_function,
        t->symbols[TINY_ENTRY].st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC))
 CHANGE(entry_tls, t->symbols[TINY_ENTRY].st_info = ELF64_ST_INFO(STB_GLOBAL, STT_TLS))
 CHANGE(entry_misnamed, t->names[8] = 'b')
-CHANGE(entry_v1, t->names[26] = '1')
+CHANGE(entry_v0, t->names[26] = '0')
 CHANGE(entry_name_past_end, t->symbols[TINY_ENTRY].st_name = 64)
 CHANGE(entry_name_endless, memset(t->names + 8, 'a', sizeof t->names - 8))
 CHANGE(entry_elsewhere, t->symbols[TINY_ENTRY].st_value = sizeof *t - 8)
-CHANGE(entry_small, t->symbols[TINY_ENTRY].st_size = 143)
+CHANGE(entry_small, t->symbols[TINY_ENTRY].st_size = 151)
 CHANGE(entry_empty, t->symbols[TINY_ENTRY].st_size = 0)
 CHANGE(head_magic, t->policy.magic = 0)
-CHANGE(head_size, t->policy.size = 150)
+CHANGE(head_size, t->policy.size = 158)
 CHANGE(head_minor, t->policy.min_host_minor = 1)
 CHANGE(head_minors, t->policy.min_host_minor = 0; t->policy.signal_size = 25)
 
@@ -170,42 +170,42 @@ static const struct {
     { gnu_buckets, "has a damaged dynamic symbol table" },
     { gnu_filter, "has a damaged dynamic symbol table" },
     { gnu_nothing_exported,
-      "exports no object admitperf_policy_v0, nor a name like it among its 0" },
+      "exports no object admitperf_policy_v1, nor a name like it among its 0" },
     { gnu_bucket_low, "has a damaged dynamic symbol table" },
     { gnu_bucket_high, "has a damaged dynamic symbol table" },
     { gnu_endless, "has a damaged dynamic symbol table" },
     { hash_count, "has a damaged dynamic symbol table" },
     { hash_elsewhere, "has a damaged dynamic symbol table" },
-    { load_past_end, "is cut short: segment 0 ends past its 624 bytes" },
-    { load_wraps, "is cut short: segment 0 ends past its 624 bytes" },
-    { headers_past_end, "is cut short: its program headers end past its 624 bytes" },
-    { headers_wrap, "is cut short: its program headers end past its 624 bytes" },
+    { load_past_end, "is cut short: segment 0 ends past its 632 bytes" },
+    { load_wraps, "is cut short: segment 0 ends past its 632 bytes" },
+    { headers_past_end, "is cut short: its program headers end past its 632 bytes" },
+    { headers_wrap, "is cut short: its program headers end past its 632 bytes" },
     { headers_many, "has 257 program headers of 56 bytes, expected 1 to 256 of 56" },
     { headers_size, "has 2 program headers of 32 bytes, expected 1 to 256 of 56" },
     { entry_local,
-      "exports no object admitperf_policy_v0, nor a name like it among its 0" },
-    { entry_undefined, "uses admitperf_policy_v0 but does not define it" },
-    { entry_function, "exports admitperf_policy_v0 as a function, expected a constant "
+      "exports no object admitperf_policy_v1, nor a name like it among its 0" },
+    { entry_undefined, "uses admitperf_policy_v1 but does not define it" },
+    { entry_function, "exports admitperf_policy_v1 as a function, expected a constant "
                       "object of type adp_policy" },
-    { entry_tls, "exports admitperf_policy_v0 as neither data nor code, expected a "
+    { entry_tls, "exports admitperf_policy_v1 as neither data nor code, expected a "
                  "constant object of type adp_policy" },
     { entry_misnamed,
-      "exports no object admitperf_policy_v0; nearest is bdmitperf_policy_v0" },
-    { entry_v1, "is written for major 1 of the policy ABI, this host speaks major 0" },
+      "exports no object admitperf_policy_v1; nearest is bdmitperf_policy_v1" },
+    { entry_v0, "is written for major 0 of the policy ABI, this host speaks major 1" },
     { entry_name_past_end,
-      "exports no object admitperf_policy_v0, nor a name like it among its 0" },
+      "exports no object admitperf_policy_v1, nor a name like it among its 0" },
     { entry_name_endless,
-      "exports no object admitperf_policy_v0, nor a name like it among its 0" },
+      "exports no object admitperf_policy_v1, nor a name like it among its 0" },
     { entry_elsewhere,
-      "has no initial value for admitperf_policy_v0, expected a constant object" },
+      "has no initial value for admitperf_policy_v1, expected a constant object" },
     { entry_small,
-      "has the wrong size: adp_policy says 144 bytes, its symbol holds 143" },
+      "has the wrong size: adp_policy says 152 bytes, its symbol holds 151" },
     { entry_empty, "has the wrong magic 0x00000000, expected 0x31504441 (\"ADP1\")" },
     { head_magic, "has the wrong magic 0x00000000, expected 0x31504441 (\"ADP1\")" },
-    { head_size, "has the wrong size: adp_policy is 150 bytes, expected at least 144 and "
+    { head_size, "has the wrong size: adp_policy is 158 bytes, expected at least 152 and "
                  "a multiple of 8" },
     { head_minor,
-      "needs a newer host: one of minor 1 of major 0 or later, this host speaks minor 0; "
+      "needs a newer host: one of minor 1 of major 1 or later, this host speaks minor 0; "
       "compile it with -DADP_ABI_MINOR=0 to run here" },
     { head_minors, "has the wrong size: adp_signal is 25 bytes, expected at least 24 and "
                    "a multiple of 8" },
@@ -215,7 +215,7 @@ START_TEST(a_damaged_file_is_refused_by_its_damage)
 {
     struct tiny t;
     struct adp_error err = { 0 };
-    ck_assert_uint_eq(sizeof t, 624);
+    ck_assert_uint_eq(sizeof t, 632);
     tiny_make(&t);
     refused[_i].make(&t);
     ck_assert_int_eq(examine(&t, sizeof t, &err), ADP_EABI);

@@ -55,23 +55,23 @@ static const struct {
     const char *file, *text;
 } bad[] = {
     { "wrong_magic", "has the wrong magic 0x32504441, expected 0x31504441 (\"ADP1\")" },
-    { "wrong_size", "has the wrong size: adp_policy is 96 bytes, expected at least 144 "
+    { "wrong_size", "has the wrong size: adp_policy is 96 bytes, expected at least 152 "
                     "and a multiple of 8" },
     { "row_size", "has the wrong size: adp_param is 48 bytes, expected at least 56 and a "
                   "multiple of 8" },
     { "newer_host",
-      "needs a newer host: one of minor 3 of major 0 or later, this host speaks minor 0; "
+      "needs a newer host: one of minor 3 of major 1 or later, this host speaks minor 0; "
       "compile it with -DADP_ABI_MINOR=0 to run here" },
     { "card_word",
       "card: slo_awareness is \"troughput\", expected deadline | throughput | fairness | "
       "cost | stability; nearest is \"throughput\"" },
-    { "no_entry", "exports no object admitperf_policy_v0; nearest is admitperf_policy" },
+    { "no_entry", "exports no object admitperf_policy_v1; nearest is admitperf_policy" },
     { "stranger",
-      "exports no object admitperf_policy_v0, nor a name like it among its 1" },
-    { "function_entry", "exports admitperf_policy_v0 as a function, expected a constant "
+      "exports no object admitperf_policy_v1, nor a name like it among its 1" },
+    { "function_entry", "exports admitperf_policy_v1 as a function, expected a constant "
                         "object of type adp_policy" },
     { "zeroed_entry",
-      "has no initial value for admitperf_policy_v0, expected a constant object" },
+      "has no initial value for admitperf_policy_v1, expected a constant object" },
     { "missing_function", "cannot be linked: undefined symbol: nobody_defines_this" },
 };
 
@@ -89,7 +89,7 @@ START_TEST(a_head_that_claims_more_than_its_object_is_refused)
     struct adp_error err = { 0 };
     ck_assert_int_eq(adp_loader_load(&loaded, BAD "/size_beyond.so", NULL, &err),
                      ADP_EABI);
-    /* 144, or what clang's ASan puts behind it as well. */
+    /* 152, or what clang's ASan puts behind it as well. */
     const char *expected =
         "has the wrong size: adp_policy says 400 bytes, its symbol holds 1";
     ck_assert_msg(strncmp(err.text, expected, strlen(expected)) == 0, "%s", err.text);
@@ -103,10 +103,10 @@ START_TEST(other_majors_are_named_beside_ours)
     struct adp_error err = { 0 };
     ck_assert_int_eq(adp_loader_load(&loaded, BAD "/other_major.so", NULL, &err),
                      ADP_EABI);
-    const char *tail = " of the policy ABI, this host speaks major 0";
+    const char *tail = " of the policy ABI, this host speaks major 1";
     char one[128], two[128];
-    snprintf(one, sizeof one, "is written for major 1, 2%s", tail);
-    snprintf(two, sizeof two, "is written for major 2, 1%s", tail);
+    snprintf(one, sizeof one, "is written for major 0, 2%s", tail);
+    snprintf(two, sizeof two, "is written for major 2, 0%s", tail);
     ck_assert_msg(!strcmp(err.text, one) || !strcmp(err.text, two), "%s", err.text);
 }
 END_TEST
@@ -349,7 +349,7 @@ END_TEST
 START_TEST(a_policy_of_a_later_minor_loads_and_its_rows_keep_their_stride)
 {
     struct adp_loaded *l = load(POLICIES "/later_minor.so");
-    ck_assert_uint_eq(l->policy.size, 144 + 2048);
+    ck_assert_uint_eq(l->policy.size, 152 + 2048);
     ck_assert_uint_eq(l->policy.signal_size, 32);
     ck_assert_uint_eq(l->policy.n_signals, 2);
     ck_assert_str_eq(adp_loaded_signal(l, 1).name, "queue_depth");

@@ -8,7 +8,7 @@ static void decide(void *self, const adp_view *v, adp_verdict *w)
 {
     (void)self;
     in_order(v, w);
-    if (w->action == ADP_REJECT && ++refused % 3 == 0)
+    if (w->action == ADP_REJECT && ++refused > 20)
         w->binding = ADP_NONE;
 }
 

@@ -13,7 +13,7 @@
 enum { KV };
 enum { THRESHOLD };
 
-#define GALLERY      const adp_policy admitperf_policy_v0
+#define GALLERY      const adp_policy admitperf_policy_v1
 #define GALLERY_HEAD ADP_HEAD, .name = "gallery", .version = "1"
 #define GALLERY_TABLES                                                                   \
     ADP_TABLES(signals, params, gates), .card = &card, .threading = ADP_CONCURRENT

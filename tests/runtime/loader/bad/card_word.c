@@ -3,4 +3,4 @@
 
 static const adp_card card = { .slo_awareness = "troughput" };
 
-const adp_policy admitperf_policy_v0 = { SOUND, .card = &card };
+const adp_policy admitperf_policy_v1 = { SOUND, .card = &card };

@@ -11,4 +11,4 @@ static void decide(void *self, const adp_view *v, adp_verdict *w)
         adp_admit(w);
 }
 
-const adp_policy admitperf_policy_v0 = { SOUND, .decide = decide };
+const adp_policy admitperf_policy_v1 = { SOUND, .decide = decide };

@@ -1,4 +1,4 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/runtime/loader/bad/bad.h"
 
-const adp_policy admitperf_policy_v0 = { SOUND, .param_size = 48 };
+const adp_policy admitperf_policy_v1 = { SOUND, .param_size = 48 };

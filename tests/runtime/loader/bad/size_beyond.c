@@ -2,4 +2,4 @@
 /* Claims more bytes than its object has. */
 #include "tests/runtime/loader/bad/bad.h"
 
-const adp_policy admitperf_policy_v0 = { SOUND, .size = 400 };
+const adp_policy admitperf_policy_v1 = { SOUND, .size = 400 };

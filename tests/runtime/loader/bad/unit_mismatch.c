@@ -6,4 +6,4 @@ static const adp_signal signals[] = {
     { .name = "kv_pressure", .unit = "percent" },
 };
 
-const adp_policy admitperf_policy_v0 = { SOUND, .n_signals = 2, .signals = signals };
+const adp_policy admitperf_policy_v1 = { SOUND, .n_signals = 2, .signals = signals };

@@ -3,4 +3,4 @@
 
 static const adp_signal signals[] = { { .name = "kv_presure", .unit = "ratio" } };
 
-const adp_policy admitperf_policy_v0 = { SOUND, .n_signals = 1, .signals = signals };
+const adp_policy admitperf_policy_v1 = { SOUND, .n_signals = 1, .signals = signals };
