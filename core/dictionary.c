@@ -1,32 +1,198 @@
 /* SPDX-License-Identifier: MIT */
-/* The shipped signals. A change of meaning, range, unit or source is a change of
- * ADP_DICTIONARY_VERSION; docs/signals.md shows the same table to people.
+/* The shipped signals, and what else is known of engines. A change of meaning, range, unit
+ * or source is a change of ADP_DICTIONARY_VERSION; docs/signals.md shows the same table to
+ * people.
+ *
+ * Order of sources: an engine's own names from new to old, then the same engine seen from
+ * outside (a frontend, a pool). Engines print their names under one prefix each, so on the
+ * page of one engine only its own lines can answer.
+ *
+ * Scale is fixed here, by name: most "perc" and "percent" are fractions, most GPU
+ * utilisations are percentages, and SGLang's hit rate was a percentage while its label was
+ * called "name". A percentage is divided series by series, before the mean, so that insane
+ * ones fall out of the range one by one.
  *
  * max_age: an engine's gauges are of the moment and old after a few scrapes. The GPU
  * exporter measures every 1 to 30 s, so that a shorter limit would call it stale between
  * two of its own samples. A hit rate is a mean over a whole interval and follows the
  * traffic's mix, not its level, so that it stays true for longer than a queue does.
  *
- * Engines print kv use as a fraction although the name says "perc"; DCGM's GPU_UTIL is a
- * percentage. It is divided per card before the mean, so that its blank sentinels
- * (2147483632 and the like) fall out of the range one by one. */
+ * Left out on purpose: lifetime means (vllm:avg_*, llamacpp:prompt_tokens_seconds,
+ * n_busy_slots_per_decode) are no readings of the moment; sglang:utilization and
+ * fwd_occupancy are no GPU use. */
+#include "core/dictionary.h"
 #include "core/signal.h"
 
 #include <math.h>
+#include <string.h>
 
 #define SECONDS(n) ((uint64_t)(n)*1000000000u)
 
 static const char *const kv_pressure[] = {
+    /* vLLM: kv_ since 0.9.2, gpu_ before, and beside it until 0.11 */
     "vllm:kv_cache_usage_perc",
-    "vllm:gpu_cache_usage_perc", /* its name before vLLM 0.9.2 */
+    "vllm:gpu_cache_usage_perc",
+    "sglang:token_usage",
+    "=tgi_batch_current_max_tokens / tgi_batch_max_total_tokens",
+    "=nv_trt_llm_kv_cache_block_metrics{kv_cache_block_type=\"used\"} / "
+    "nv_trt_llm_kv_cache_block_metrics{kv_cache_block_type=\"max\"}",
+    "nv_trt_llm_kv_cache_block_metrics{kv_cache_block_type=\"fraction\"}",
+    "trtllm_kv_cache_utilization",
+    "=trtllm_kv_cache_used_blocks / trtllm_kv_cache_max_blocks",
+    "llamacpp:kv_cache_usage_ratio",
+    "lmdeploy:gpu_cache_usage_perc",
+    /* Dynamo's worker says 0 of 0 blocks when its engine tells it nothing. */
+    "=dynamo_component_kvstats_gpu_cache_usage_percent * "
+    "(dynamo_component_kvstats_total_blocks / dynamo_component_kvstats_total_blocks)",
+    "=dynamo_component_gpu_cache_usage_percent * "
+    "(dynamo_component_total_blocks / dynamo_component_total_blocks)",
+    "gpu_cache_usage_perc", /* NIM */
+    "kv_cache_usage_perc",
+    "llm_d_epp_average_kv_cache_utilization", /* means over the pods of a pool */
+    "inference_pool_average_kv_cache_utilization",
     NULL,
 };
-static const char *const queue_depth[] = { "vllm:num_requests_waiting", NULL };
-static const char *const running[] = { "vllm:num_requests_running", NULL };
-static const char *const gpu_util[] = { "=DCGM_FI_DEV_GPU_UTIL / 100", NULL };
+
+static const char *const queue_depth[] = {
+    "vllm:num_requests_waiting",
+    "sglang:num_queue_reqs",
+    "sglang:num_requests_waiting", /* until 0.4.0 */
+    "tgi_queue_size",
+    /* and in front of the model */
+    "=sum(nv_trt_llm_request_metrics{request_type=\"waiting\"}) + "
+    "sum(nv_inference_pending_request_count)",
+    "nv_trt_llm_request_metrics{request_type=\"waiting\"}",
+    "=nv_trt_llm_request_metrics{request_type=\"active\"} - " /* until early 2024 */
+    "nv_trt_llm_request_metrics{request_type=\"scheduled\"}",
+    "trtllm_num_requests_waiting",
+    "llamacpp:requests_deferred",
+    "=lmdeploy:num_requests_waiting + lmdeploy:num_api_requests_waiting",
+    "lmdeploy:num_requests_waiting",
+    "num_requests_waiting", /* NIM */
+    "dynamo_frontend_queued_requests",
+    "=llm_d_epp_average_queue_size * llm_d_epp_ready_endpoints",
+    "=inference_pool_average_queue_size * inference_pool_ready_pods",
+    NULL,
+};
+
+static const char *const running[] = {
+    "vllm:num_requests_running",
+    "sglang:num_running_reqs",
+    "sglang:num_requests_running",
+    "tgi_batch_current_size",
+    "nv_trt_llm_request_metrics{request_type=\"scheduled\"}",
+    "trtllm_num_requests_running",
+    "llamacpp:requests_processing",
+    "lmdeploy:num_requests_running",
+    "num_requests_running", /* NIM */
+    "=dynamo_frontend_inflight_requests - dynamo_frontend_queued_requests",
+    "=llm_d_epp_average_running_requests * llm_d_epp_ready_endpoints",
+    NULL,
+};
+
+static const char *const gpu_util[] = {
+    "=DCGM_FI_DEV_GPU_UTIL / 100", /* not there for a GPU split by MIG */
+    "DCGM_FI_PROF_GR_ENGINE_ACTIVE",
+    "=gpu_gfx_activity / 100", /* AMD */
+    "=amd_gpu_gfx_activity / 100",
+    "=gpu_usage{GPU_UUID!=\"\"} / 100", /* AMD, early */
+    "nv_gpu_utilization",               /* Triton */
+    NULL,
+};
+
+static const char *const gpu_mem[] = {
+    "=DCGM_FI_DEV_FB_USED / (DCGM_FI_DEV_FB_USED + DCGM_FI_DEV_FB_FREE)",
+    "DCGM_FI_DEV_FB_USED_PERCENT",
+    "=gpu_used_vram / gpu_total_vram",
+    "=amd_gpu_used_vram / amd_gpu_total_vram",
+    "=nv_gpu_memory_used_bytes / nv_gpu_memory_total_bytes",
+    NULL,
+};
+
 static const char *const prefix_hit_rate[] = {
     "=sum(delta(vllm:prefix_cache_hits_total)) / "
     "sum(delta(vllm:prefix_cache_queries_total))",
+    "=sum(delta(vllm:gpu_prefix_cache_hits_total)) / " /* V1 until 0.9.1, in blocks */
+    "sum(delta(vllm:gpu_prefix_cache_queries_total))",
+    "=sum(delta(vllm:prefix_cache_hits)) / " /* simulators */
+    "sum(delta(vllm:prefix_cache_queries))",
+    "vllm:gpu_prefix_cache_hit_rate", /* V0; -1 when off */
+    "=sum(delta(sglang:realtime_tokens_total{mode=\"prefill_cache\"})) / "
+    "(sum(delta(sglang:realtime_tokens_total{mode=\"prefill_cache\"})) + "
+    "sum(delta(sglang:realtime_tokens_total{mode=\"prefill_compute\"})))",
+    "=sum(delta(sglang:cached_tokens_total)) / sum(delta(sglang:prompt_tokens_total))",
+    "sglang:cache_hit_rate{name=\"\"}",         /* of the last prefill batch */
+    "=sglang:cache_hit_rate{name!=\"\"} / 100", /* until 0.4.0 */
+    "trtllm_kv_cache_hit_rate",
+    "=delta(llamacpp:prompt_tokens_cached_total) / "
+    "(delta(llamacpp:prompt_tokens_cached_total) + "
+    "delta(llamacpp:prompt_tokens_total))",
+    "lmdeploy:prefix_cache_hit_rate",
+    NULL,
+};
+
+static const char *const preemption_rate[] = {
+    "=rate(vllm:num_preemptions_total)",
+    "=rate(vllm:num_preemptions)",
+    "=rate(sglang:num_retractions_sum)", /* counted when a request ends */
+    NULL,
+};
+
+static const char *const prefill_rate[] = {
+    "=rate(vllm:prompt_tokens_total)",
+    "=rate(sglang:prompt_tokens_total)",
+    "=rate(tgi_request_input_length_sum)",
+    "=rate(llamacpp:prompt_tokens_total)",
+    "=rate(lmdeploy:prompt_tokens_total)",
+    "=rate(prompt_tokens_total)", /* NIM */
+    "=rate(dynamo_frontend_input_sequence_tokens_sum)",
+    NULL,
+};
+
+static const char *const decode_rate[] = {
+    "=rate(vllm:generation_tokens_total)",
+    "=rate(sglang:generation_tokens_total)",
+    "=rate(tgi_request_generated_tokens_sum)",
+    "=rate(llamacpp:tokens_predicted_total)",
+    "=rate(lmdeploy:generation_tokens_total)",
+    "=rate(generation_tokens_total)", /* NIM */
+    "=rate(dynamo_frontend_output_sequence_tokens_sum)",
+    NULL,
+};
+
+static const char *const ttft_p95[] = {
+    "=quantile(0.95, vllm:time_to_first_token_seconds)",
+    "=quantile(0.95, sglang:time_to_first_token_seconds)",
+    "=quantile(0.95, trtllm_time_to_first_token_seconds)",
+    "=quantile(0.95, lmdeploy:time_to_first_token_seconds)",
+    "=quantile(0.95, time_to_first_token_seconds)", /* NIM */
+    "=quantile(0.95, dynamo_frontend_time_to_first_token_seconds)",
+    NULL,
+};
+
+static const char *const itl_p95[] = {
+    "=quantile(0.95, vllm:inter_token_latency_seconds)",
+    "=quantile(0.95, vllm:time_per_output_token_seconds)", /* the same until 0.11 */
+    "=quantile(0.95, sglang:inter_token_latency_seconds)",
+    "=quantile(0.95, sglang:time_per_output_token_seconds)",
+    "=quantile(0.95, lmdeploy:time_per_output_token_seconds)",
+    "=quantile(0.95, time_per_output_token_seconds)", /* NIM */
+    "=quantile(0.95, dynamo_frontend_inter_token_latency_seconds)",
+    /* a request's mean, which hides its stalls: better than nothing, and last */
+    "=quantile(0.95, trtllm_time_per_output_token_seconds)",
+    "=quantile(0.95, tgi_request_mean_time_per_token_duration)",
+    NULL,
+};
+
+static const char *const kv_capacity[] = {
+    "=label(num_gpu_blocks, vllm:cache_config_info) * "
+    "label(block_size, vllm:cache_config_info)",
+    "sglang:max_total_num_tokens",
+    "tgi_batch_max_total_tokens",
+    "=nv_trt_llm_kv_cache_block_metrics{kv_cache_block_type=\"max\"} * "
+    "nv_trt_llm_kv_cache_block_metrics{kv_cache_block_type=\"tokens_per\"}",
+    "=trtllm_kv_cache_max_blocks * trtllm_kv_cache_tokens_per_block",
+    "=dynamo_frontend_model_total_kv_blocks * dynamo_frontend_model_kv_cache_block_size",
     NULL,
 };
 
@@ -67,15 +233,254 @@ static const struct adp_signal_def dictionary[] = {
       .unit = "ratio",
       .lo = 0,
       .hi = 1,
-      .aggregate = ADP_AGG_ONLY, /* the source sums over the engines itself */
+      .aggregate = ADP_AGG_MEAN, /* counters are summed over the engines by the source */
       .max_age_ns = SECONDS(30),
       .about =
           "share of prompt tokens found in the prefix cache since the snapshot before",
       .metrics = prefix_hit_rate },
+    { .name = "gpu_mem",
+      .unit = "ratio",
+      .lo = 0,
+      .hi = 1,
+      .aggregate = ADP_AGG_MAX,
+      .max_age_ns = SECONDS(30),
+      .about = "share of the GPUs' memory in use, of the fullest",
+      .metrics = gpu_mem },
+    { .name = "preemption_rate",
+      .unit = "1/s",
+      .lo = 0,
+      .hi = INFINITY,
+      .aggregate = ADP_AGG_SUM,
+      .max_age_ns = SECONDS(5),
+      .about = "requests a second that the engines put back for want of KV cache",
+      .metrics = preemption_rate },
+    { .name = "prefill_rate",
+      .unit = "tokens/s",
+      .lo = 0,
+      .hi = INFINITY,
+      .aggregate = ADP_AGG_SUM,
+      .max_age_ns = SECONDS(5),
+      .about = "prompt tokens a second",
+      .metrics = prefill_rate },
+    { .name = "decode_rate",
+      .unit = "tokens/s",
+      .lo = 0,
+      .hi = INFINITY,
+      .aggregate = ADP_AGG_SUM,
+      .max_age_ns = SECONDS(5),
+      .about = "generated tokens a second",
+      .metrics = decode_rate },
+    { .name = "ttft_p95",
+      .unit = "s",
+      .lo = 0,
+      .hi = INFINITY,
+      .aggregate = ADP_AGG_MAX,
+      .max_age_ns = SECONDS(30),
+      .about = "time to first token that 95 % stayed below since the snapshot before",
+      .metrics = ttft_p95 },
+    { .name = "itl_p95",
+      .unit = "s",
+      .lo = 0,
+      .hi = INFINITY,
+      .aggregate = ADP_AGG_MAX,
+      .max_age_ns = SECONDS(30),
+      .about = "time between two tokens that 95 % stayed below since the snapshot before",
+      .metrics = itl_p95 },
+    { .name = "kv_capacity",
+      .unit = "tokens",
+      .lo = 1, /* 0 is what is printed before it is known */
+      .hi = INFINITY,
+      .aggregate = ADP_AGG_SUM,
+      .max_age_ns = SECONDS(60),
+      .about = "tokens that the engines' KV caches hold",
+      .metrics = kv_capacity },
 };
 
 const struct adp_signal_def *adp_dictionary(uint32_t *ret_n)
 {
     *ret_n = sizeof dictionary / sizeof dictionary[0];
     return dictionary;
+}
+
+/* ---- names ---- */
+
+static const struct adp_prefix prefixes[] = {
+    /* Ray's wrapper, to 2.43 and since; smg and the adapters of Prometheus */
+    { "vllm:", { "ray_vllm:", "ray_vllm_", "vllm_" } },
+    { "sglang:", { "sglang_" } },
+};
+
+const struct adp_prefix *adp_prefixes(uint32_t *ret_n)
+{
+    *ret_n = sizeof prefixes / sizeof prefixes[0];
+    return prefixes;
+}
+
+static bool is_text(struct adp_str a, const char *b)
+{
+    return a.n == strlen(b) && memcmp(a.p, b, a.n) == 0;
+}
+
+static bool begins_with(struct adp_str a, const char *b)
+{
+    size_t n = strlen(b);
+    return a.n >= n && memcmp(a.p, b, n) == 0;
+}
+
+static bool ends_with(struct adp_str a, const char *b)
+{
+    size_t n = strlen(b);
+    return a.n >= n && memcmp(a.p + a.n - n, b, n) == 0;
+}
+
+bool adp_metric_is_noise(struct adp_str name)
+{
+    static const char *const begins[] = { "python_",   "process_", "go_",    "node_",
+                                          "promhttp_", "http_",    "scrape_" };
+    for (size_t i = 0; i < sizeof begins / sizeof begins[0]; i++)
+        if (begins_with(name, begins[i]))
+            return true;
+    return ends_with(name, "_created") || ends_with(name, "_info");
+}
+
+/* ---- labels ---- */
+
+static bool is_one_of(struct adp_str label, const char *const *words)
+{
+    for (; *words; words++)
+        if (is_text(label, *words))
+            return true;
+    return false;
+}
+
+static const char *const replicas[] = { "tp_rank", "pp_rank", "moe_ep_rank",
+                                        "cp_rank", "pid",     NULL };
+static const char *const breakdowns[] = { "priority",        "reason",
+                                          "request_type",    "kv_cache_block_type",
+                                          "source",          "mode",
+                                          "finished_reason", NULL };
+/* Who uses a GPU; DCGM tells a shared one once for each. */
+static const char *const users[] = { "pod",
+                                     "namespace",
+                                     "container",
+                                     "pod_name",
+                                     "pod_namespace",
+                                     "container_name",
+                                     "exported_pod",
+                                     "exported_namespace",
+                                     "exported_container",
+                                     NULL };
+
+static bool is_of_gpu(const struct adp_series *series)
+{
+    for (uint32_t i = 0; i < series->n_labels; i++)
+        if (is_text(series->labels[i].name, "UUID"))
+            return true;
+    return false;
+}
+
+enum adp_label_role adp_label_role(const struct adp_series *series, struct adp_str label)
+{
+    if (is_one_of(label, replicas))
+        return ADP_LABEL_REPLICA;
+    if (is_one_of(label, breakdowns))
+        return ADP_LABEL_BREAKDOWN;
+    return is_one_of(label, users) && is_of_gpu(series) ? ADP_LABEL_REPLICA
+                                                        : ADP_LABEL_PARTITION;
+}
+
+/* Labels that tell engines apart. Ranks are not among them: an engine's counters are told
+ * by one of its ranks, or by none. */
+static const char *const engines[] = { "engine",      "WorkerId", "ReplicaId",
+                                       "worker_addr", "instance", NULL };
+
+/* FNV-1a: http://www.isthe.com/chongo/tech/comp/fnv/ */
+static uint64_t hash_on(uint64_t hash, struct adp_str text)
+{
+    for (size_t i = 0; i < text.n; i++)
+        hash = (hash ^ (unsigned char)text.p[i]) * UINT64_C(0x100000001b3);
+    return (hash ^ 0xff) * UINT64_C(0x100000001b3);
+}
+
+uint64_t adp_engine_key(const struct adp_series *series)
+{
+    uint64_t key = UINT64_C(0xcbf29ce484222325);
+    for (uint32_t i = 0; i < series->n_labels; i++)
+        if (is_one_of(series->labels[i].name, engines))
+            key = hash_on(hash_on(key, series->labels[i].name), series->labels[i].value);
+    return key;
+}
+
+/* ---- values ---- */
+
+/* dcgm_structs.h: each type's blank, and seven kinds of "not there" above it. As doubles,
+ * those of 64 bits are all 2^63. */
+static const struct {
+    double lo, hi;
+} blanks[] = { { 2147483632.0, 2147483639.0 },
+               { 140737488355328.0, 140737488355335.0 },
+               { 9223372036854775807.0, 9223372036854775808.0 } };
+
+bool adp_metric_is_blank(struct adp_str name, double value)
+{
+    if (value < blanks[0].lo || !begins_with(name, "DCGM_"))
+        return false;
+    for (size_t i = 0; i < sizeof blanks / sizeof blanks[0]; i++)
+        if (value >= blanks[i].lo && value <= blanks[i].hi)
+            return true;
+    return false;
+}
+
+/* ---- signs of life ---- */
+
+/* llama.cpp counts tokens when a request ends, and steps as they are made. */
+static const struct adp_pulse pulses[] = {
+    { "vllm:",
+      "vllm:num_requests_running",
+      { "vllm:generation_tokens_total", "vllm:prompt_tokens_total",
+        "vllm:iteration_tokens_total_count" } },
+    { "ray_vllm:",
+      "ray_vllm:num_requests_running",
+      { "ray_vllm:generation_tokens_total", "ray_vllm:prompt_tokens_total",
+        "ray_vllm:iteration_tokens_total_count" } },
+    { "ray_vllm_",
+      "ray_vllm_num_requests_running",
+      { "ray_vllm_generation_tokens_total", "ray_vllm_prompt_tokens_total",
+        "ray_vllm_iteration_tokens_total_count" } },
+    { "vllm_",
+      "vllm_num_requests_running",
+      { "vllm_generation_tokens_total", "vllm_prompt_tokens_total",
+        "vllm_iteration_tokens_total_count" } },
+    { "sglang:",
+      "sglang:num_running_reqs",
+      { "sglang:generation_tokens_total", "sglang:prompt_tokens_total",
+        "sglang:realtime_tokens_total" } },
+    { "tgi_", "tgi_batch_current_size", { "tgi_batch_inference_count" } },
+    { "llamacpp:",
+      "llamacpp:requests_processing",
+      { "llamacpp:n_decode_total", "llamacpp:tokens_predicted_total",
+        "llamacpp:prompt_tokens_total" } },
+    { "lmdeploy:",
+      "lmdeploy:num_requests_running",
+      { "lmdeploy:generation_tokens_total", "lmdeploy:prompt_tokens_total",
+        "lmdeploy:iteration_tokens_total_count" } },
+};
+
+const struct adp_pulse *adp_pulses(uint32_t *ret_n)
+{
+    *ret_n = sizeof pulses / sizeof pulses[0];
+    return pulses;
+}
+
+static const struct adp_sleep sleeps[] = {
+    { "vllm:", "vllm:engine_sleep_state", "sleep_state", "awake" },
+    { "ray_vllm:", "ray_vllm:engine_sleep_state", "sleep_state", "awake" },
+    { "ray_vllm_", "ray_vllm_engine_sleep_state", "sleep_state", "awake" },
+    { "vllm_", "vllm_engine_sleep_state", "sleep_state", "awake" },
+};
+
+const struct adp_sleep *adp_sleeps(uint32_t *ret_n)
+{
+    *ret_n = sizeof sleeps / sizeof sleeps[0];
+    return sleeps;
 }

@@ -4,10 +4,13 @@
  *   sum      = product { ("+" | "-") product }
  *   product  = unary { ("*" | "/") unary }
  *   unary    = { "-" } operand
- *   operand  = number | selector | "(" sum ")" | fold "(" sum ")" | growth "(" selector
- * ")" fold     = "sum" | "max" | "min" | "mean"        growth = "delta" | "rate" selector
- * = (name | quoted) [ "{" [ matcher { "," matcher } [ "," ] ] "}" ] matcher  = (name |
- * quoted) ("=" | "!=" | "=~" | "!~") quoted
+ *   operand  = number | selector | "(" sum ")" | fold "(" sum ")"
+ *            | growth "(" selector ")" | "quantile" "(" number "," selector ")"
+ *            | "label" "(" (name | quoted) "," selector ")"
+ *   fold     = "sum" | "max" | "min" | "mean"
+ *   growth   = "delta" | "rate"
+ *   selector = (name | quoted) [ "{" [ matcher { "," matcher } [ "," ] ] "}" ]
+ *   matcher  = (name | quoted) ("=" | "!=" | "=~" | "!~") quoted
  *
  * A word is a function only where "(" follows it, so a metric may be called sum.
  *
@@ -37,11 +40,17 @@ static const char *const why_words[] = {
     [ADP_WHY_DIVISOR_ZERO] = "divisor_zero",
     [ADP_WHY_FIRST_SAMPLE] = "first_sample",
     [ADP_WHY_COUNTER_RESET] = "counter_reset",
+    [ADP_WHY_BLANK] = "blank",
+    [ADP_WHY_ASLEEP] = "asleep",
+    [ADP_WHY_FROZEN] = "frozen",
     [ADP_WHY_NO_PARTNER] = "no_partner",
     [ADP_WHY_AMBIGUOUS] = "ambiguous",
     [ADP_WHY_STALE] = "stale",
     [ADP_WHY_TOO_MANY] = "too_many",
     [ADP_WHY_NO_SNAPSHOT] = "no_snapshot",
+    [ADP_WHY_NOTHING_OBSERVED] = "nothing_observed",
+    [ADP_WHY_ABOVE_LAST_BOUND] = "above_last_bound",
+    [ADP_WHY_PART] = "part_of_total",
 };
 
 const char *adp_why_word(enum adp_why why)
@@ -73,8 +82,8 @@ const char *adp_aggregate_word(enum adp_aggregate aggregate)
     return (unsigned)aggregate < N_AGGREGATES ? aggregate_words[aggregate] : "unknown";
 }
 
-static const char *const function_words[] = { "delta", "rate", "sum", "max",
-                                              "min",   "mean", NULL };
+static const char *const function_words[] = { "delta", "rate",     "sum",   "max", "min",
+                                              "mean",  "quantile", "label", NULL };
 static const struct adp_step function_steps[] = {
     { .kind = ADP_STEP_DELTA },
     { .kind = ADP_STEP_RATE },
@@ -82,6 +91,8 @@ static const struct adp_step function_steps[] = {
     { .kind = ADP_STEP_FOLD, .fold = ADP_AGG_MAX },
     { .kind = ADP_STEP_FOLD, .fold = ADP_AGG_MIN },
     { .kind = ADP_STEP_FOLD, .fold = ADP_AGG_MEAN },
+    { .kind = ADP_STEP_QUANTILE },
+    { .kind = ADP_STEP_LABEL },
 };
 
 struct reader {
@@ -326,25 +337,42 @@ static int emit(struct reader *r, size_t at, struct adp_step step)
 }
 
 static int finish_selector(struct reader *r, size_t at, struct adp_str name,
-                           enum adp_step_kind kind)
+                           struct adp_step step)
 {
-    struct adp_selector selector = { .name = name.p, .name_len = name.n };
+    struct adp_selector selector = { .name = name.p,
+                                     .name_len = name.n,
+                                     .hash = adp_metrics_hash(name.p, name.n) };
     int rc = read_matchers(r, &selector);
+    step.selector = r->expr->n_selectors;
     if (!rc)
-        rc = emit(r, at,
-                  (struct adp_step) { .kind = kind, .selector = r->expr->n_selectors });
+        rc = emit(r, at, step);
     if (!rc)
         r->expr->selectors[r->expr->n_selectors++] = selector;
     return rc;
 }
 
-static int read_selector(struct reader *r, enum adp_step_kind kind)
+/* A histogram's name goes on in _bucket. The name was the last text kept, and the call
+ * around it is longer than what is added. */
+static void name_buckets(struct reader *r, struct adp_str *name)
+{
+    static const char suffix[] = "_bucket";
+    size_t n = sizeof suffix - 1;
+    if (name->n >= n && memcmp(name->p + name->n - n, suffix, n) == 0)
+        return;
+    memcpy(r->expr->strings + r->expr->n_strings - 1, suffix, sizeof suffix);
+    r->expr->n_strings += (uint32_t)n;
+    name->n += n;
+}
+
+static int read_selector(struct reader *r, struct adp_step step)
 {
     struct adp_str name;
     next(r);
     size_t at = r->at;
     int rc = read_name(r, "a metric is missing", "a metric name", &name);
-    return rc ? rc : finish_selector(r, at, name, kind);
+    if (!rc && step.kind == ADP_STEP_QUANTILE)
+        name_buckets(r, &name);
+    return rc ? rc : finish_selector(r, at, name, step);
 }
 
 /* ---- expressions ---- */
@@ -393,7 +421,42 @@ static int unknown_function(struct reader *r, size_t len)
         return adp_error_at(r->err, ADP_ESYNTAX, r->file, r->line, column_of(r, r->at),
                             "unknown function, found \"%s\", did you mean \"%s\"", word,
                             nearest);
-    return refuse(r, r->at, "unknown function", "delta, rate, sum, max, min or mean");
+    return refuse(r, r->at, "unknown function",
+                  "delta, rate, sum, max, min, mean, quantile or label");
+}
+
+/* Takes letters along, so that 0x10 and 1e3x are refused whole and not cut in two. */
+static int read_plain_number(struct reader *r, double *ret)
+{
+    const char *t = r->text + r->at;
+    size_t n = 0;
+    while (is_name_byte(t[n]) ||
+           (n && (t[n] == '+' || t[n] == '-') && (t[n - 1] == 'e' || t[n - 1] == 'E')))
+        n++;
+    if (!adp_number_parse(t, n, ret))
+        return refuse(r, r->at, "not a number", "digits with an optional point and e");
+    if (!isfinite(*ret))
+        return refuse(r, r->at, "a number is too large", "one below 1.8e308");
+    r->at += n;
+    return 0;
+}
+
+/* What stands before the comma of quantile(q, …) and label(name, …). */
+static int read_first_argument(struct reader *r, struct adp_step *step)
+{
+    int rc;
+    next(r);
+    size_t at = r->at;
+    if (step->kind == ADP_STEP_LABEL)
+        rc = read_name(r, "a label is missing", "a label name", &step->label);
+    else
+        rc = read_plain_number(r, &step->number);
+    if (!rc && (step->number < 0 || step->number > 1))
+        rc = refuse(r, at, "a quantile is out of range", "a number from 0 to 1");
+    if (!rc && next(r) != ',')
+        rc = refuse(r, r->at, "the metric is missing", "\",\" and a metric");
+    r->at += !rc;
+    return rc;
 }
 
 /* At a word that "(" follows. */
@@ -413,29 +476,23 @@ static int read_call(struct reader *r, size_t len)
         int rc = read_group(r);
         return rc ? rc : emit(r, at, function_steps[f]);
     }
+    struct adp_step step = function_steps[f];
     int rc = enter(r);
+    if (!rc && (step.kind == ADP_STEP_QUANTILE || step.kind == ADP_STEP_LABEL))
+        rc = read_first_argument(r, &step);
     if (!rc)
-        rc = read_selector(r, function_steps[f].kind);
+        rc = read_selector(r, step);
     return rc ? rc : leave(r, open, "\")\" after one metric");
 }
 
-/* Takes letters along, so that 0x10 and 1e3x are refused whole and not cut in two. */
 static int read_number(struct reader *r)
 {
-    const char *t = r->text + r->at;
-    size_t n = 0;
-    while (is_name_byte(t[n]) ||
-           (n && (t[n] == '+' || t[n] == '-') && (t[n - 1] == 'e' || t[n - 1] == 'E')))
-        n++;
     double number;
-    if (!adp_number_parse(t, n, &number))
-        return refuse(r, r->at, "not a number", "digits with an optional point and e");
-    if (!isfinite(number))
-        return refuse(r, r->at, "a number is too large", "one below 1.8e308");
-    int rc =
-        emit(r, r->at, (struct adp_step) { .kind = ADP_STEP_NUMBER, .number = number });
-    r->at += n;
-    return rc;
+    size_t at = r->at;
+    int rc = read_plain_number(r, &number);
+    return rc ? rc
+              : emit(r, at,
+                     (struct adp_step) { .kind = ADP_STEP_NUMBER, .number = number });
 }
 
 static int read_operand(struct reader *r)
@@ -455,7 +512,7 @@ static int read_operand(struct reader *r)
         return refuse(r, r->at, "an operand is missing",
                       "a number, a metric, a function or \"(\"");
     }
-    return read_selector(r, ADP_STEP_SERIES);
+    return read_selector(r, (struct adp_step) { .kind = ADP_STEP_SERIES });
 }
 
 static int read_unary(struct reader *r)
@@ -543,7 +600,7 @@ static int read_metric(struct reader *r)
     int rc = next(r) == '"' ? read_name(r, "", "a metric name", &name)
                             : read_bare_metric(r, &name);
     if (!rc)
-        rc = finish_selector(r, at, name, ADP_STEP_SERIES);
+        rc = finish_selector(r, at, name, (struct adp_step) { .kind = ADP_STEP_SERIES });
     if (!rc && next(r))
         rc = refuse(r, r->at, "the metric cannot go on here", "the end");
     return rc;
@@ -652,7 +709,9 @@ const char *adp_expr_metric(const struct adp_expr *expr, uint32_t i)
 bool adp_expr_needs_before(const struct adp_expr *expr)
 {
     for (uint32_t i = 0; i < expr->n_steps; i++)
-        if (expr->steps[i].kind == ADP_STEP_DELTA || expr->steps[i].kind == ADP_STEP_RATE)
+        if (expr->steps[i].kind == ADP_STEP_DELTA ||
+            expr->steps[i].kind == ADP_STEP_RATE ||
+            expr->steps[i].kind == ADP_STEP_QUANTILE)
             return true;
     return false;
 }

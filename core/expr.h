@@ -11,6 +11,12 @@
  *            absent. A reset seen in one counter of a source holds for all its counters
  *            with the same labels.
  *            sum(e) max(e) min(e) mean(e): over the series of e
+ *            quantile(q, selector): of a histogram, named without its _bucket: from what
+ *            its buckets grew by since the snapshot before, merged over its series,
+ *            linear between two bounds (as Prometheus has it); above the last bound:
+ *            absent, and the bound is told
+ *            label(name, selector): the number that a label holds, for pages that tell
+ *            numbers so (num_gpu_blocks="7281")
  *            Names in an expr are [A-Za-z_:][A-Za-z0-9_:.]*, anything else in double
  *            quotes.
  * Patterns: core/pattern.h. A label that a series does not have is held to be empty.
@@ -23,6 +29,11 @@
  * x{kind="max"} pairs per engine. What has no partner is skipped. At the end the series
  * of the result are aggregated as the source says. So blocks_used / blocks_total is a
  * ratio per engine before it is their max.
+ *
+ * Wherever series are aggregated, replicas come first: series that differ only in who
+ * reports them (tp_rank, pid; core/dictionary.h) are one, their largest. And a part is not
+ * added to its total: where a series without such a label stands beside those with it
+ * (priority="", priority="1"), those are left out. LAST and ONLY take series as they are.
  *
  * Never broken: a value outside the range, NaN, infinite, or divided by zero is skipped
  * and counted, never clamped, never 0; if nothing is left there is no value and a reason.
@@ -59,12 +70,18 @@ enum adp_why {
     ADP_WHY_DIVISOR_ZERO,
     ADP_WHY_FIRST_SAMPLE,  /* a counter seen once: no growth is known yet */
     ADP_WHY_COUNTER_RESET, /* a counter that went down */
+    ADP_WHY_BLANK,         /* what its exporter prints for "no reading" */
+    ADP_WHY_ASLEEP,        /* of an engine that sleeps: its gauges are no headroom */
+    ADP_WHY_FROZEN, /* of an engine that says it runs requests and counts nothing */
     /* Others: */
-    ADP_WHY_NO_PARTNER,  /* arithmetic found no series with equal labels */
-    ADP_WHY_AMBIGUOUS,   /* several series and no declared aggregation */
-    ADP_WHY_STALE,       /* older than max_age */
-    ADP_WHY_TOO_MANY,    /* more series than the scratch holds */
-    ADP_WHY_NO_SNAPSHOT, /* nothing was published yet */
+    ADP_WHY_NO_PARTNER,       /* arithmetic found no series with equal labels */
+    ADP_WHY_AMBIGUOUS,        /* several series and no declared aggregation */
+    ADP_WHY_STALE,            /* older than max_age */
+    ADP_WHY_TOO_MANY,         /* more series than the scratch holds */
+    ADP_WHY_NO_SNAPSHOT,      /* nothing was published yet */
+    ADP_WHY_NOTHING_OBSERVED, /* quantile: no observation since the snapshot before */
+    ADP_WHY_ABOVE_LAST_BOUND, /* quantile: larger than the histogram can tell */
+    ADP_WHY_PART,             /* skipped only: part of a total that was used */
     ADP_WHY_COUNT
 };
 const char *adp_why_word(enum adp_why why); /* "never_supplied", …; "present" for 0 */
@@ -97,7 +114,7 @@ const char *adp_expr_text(const struct adp_expr *expr);
 /* The i-th different metric name the source asks for, or NULL past the last. Borrowed, as
  * the text is, for the life of `expr`. */
 const char *adp_expr_metric(const struct adp_expr *expr, uint32_t i);
-/* True when it needs a snapshot before (delta, rate). */
+/* True when it needs a snapshot before (delta, rate, quantile). */
 bool adp_expr_needs_before(const struct adp_expr *expr);
 
 /* `series`: the most series any one selector may match, and a quarter of what the
@@ -106,6 +123,14 @@ bool adp_expr_needs_before(const struct adp_expr *expr);
 int adp_scratch_create(struct adp_scratch **ret, uint32_t series);
 void adp_scratch_destroy(struct adp_scratch *scratch);
 
+/* Engines whose series are not to be believed at the moment: series whose name begins
+ * with `prefix` and whose engine (adp_engine_key, core/dictionary.h) is `engine`. */
+struct adp_doubt {
+    const char *prefix;
+    uint64_t engine;
+    enum adp_why why; /* ASLEEP, FROZEN */
+};
+
 /* What an expression is evaluated over. */
 struct adp_moment {
     const struct adp_metrics *now;
@@ -113,7 +138,16 @@ struct adp_moment {
     double elapsed_s;                 /* between the two; above 0 if before is given */
     const struct adp_rename *renames; /* may be NULL */
     uint32_t n_renames;
+    const struct adp_doubt *doubts; /* may be NULL */
+    uint32_t n_doubts;
+    bool
+        restarted; /* the whole page's process did, since `before`: all counters began anew */
 };
+
+/* False when a metric it asks for is not there, under its name or another: then it is
+ * NEVER_SUPPLIED. *ret_missing, which may be NULL, is the first such name, or NULL. */
+bool adp_expr_supplied(const struct adp_expr *expr, const struct adp_moment *moment,
+                       const char **ret_missing);
 
 struct adp_value {
     double value;             /* garbage unless the return is ADP_WHY_PRESENT */
@@ -121,6 +155,8 @@ struct adp_value {
     uint32_t skipped;         /* series that were not, inside a function, for want of a */
                               /* partner on either side, or at the end */
     enum adp_why skipped_why; /* why the first of them was not; PRESENT when none */
+    uint32_t skipped_by[ADP_WHY_COUNT]; /* `skipped`, by reason */
+    double bound;                       /* ABOVE_LAST_BOUND: that bound */
     bool has_time;
     double time_s;   /* oldest timestamp among the series used */
     char differ[96]; /* AMBIGUOUS: labels in which the series differ, "engine, model_name"

@@ -10,7 +10,9 @@
  *  2. An element without a reason is finite.
  *  3. Elements of one vector come from one selector, or are one element without labels.
  */
+#include "core/dictionary.h"
 #include "core/expr_program.h"
+#include "core/number.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -27,8 +29,10 @@ struct element {
     const struct adp_series *series; /* whose labels; NULL: none */
     const struct adp_selector *from; /* what selected it; NULL with series */
     double value, time_s;
-    uint64_t key; /* of its labels; only while two vectors are joined */
+    uint64_t key; /* of its labels; only while vectors are joined, or series grouped */
+    double le;    /* of a bucket; only in a quantile */
     enum adp_why why;
+    bool merged; /* its replica stands for it */
     bool has_time;
     bool counted; /* why is set, and what it stands for is among the skipped already */
 };
@@ -43,6 +47,7 @@ struct adp_scratch {
     uint32_t series, cap, used;
     uint32_t n_vectors;
     struct vector vectors[MAX_STEPS];
+    uint32_t *slots; /* twice as many as `series`, a power of 2: groups by key */
 };
 
 struct run {
@@ -61,9 +66,13 @@ int adp_scratch_create(struct adp_scratch **ret, uint32_t series)
         return ADP_ENOMEM;
     s->series = series;
     s->cap = series * OPERANDS;
+    uint32_t slots = 2;
+    while (slots < 2 * series)
+        slots *= 2;
     s->elements = calloc(s->cap, sizeof *s->elements);
-    if (!s->elements) {
-        free(s);
+    s->slots = calloc(slots, sizeof *s->slots);
+    if (!s->elements || !s->slots) {
+        adp_scratch_destroy(s);
         return ADP_ENOMEM;
     }
     *ret = s;
@@ -75,6 +84,7 @@ void adp_scratch_destroy(struct adp_scratch *scratch)
     if (!scratch)
         return;
     free(scratch->elements);
+    free(scratch->slots);
     free(scratch);
 }
 
@@ -171,6 +181,7 @@ static void skip(struct run *run, enum adp_why why, uint32_t n)
     if (n && !run->value->skipped)
         run->value->skipped_why = why;
     run->value->skipped += n;
+    run->value->skipped_by[why] += n;
 }
 
 static void skip_element(struct run *run, struct element *e)
@@ -270,13 +281,29 @@ static enum adp_why add_element(struct run *run, struct element e)
 static uint32_t first_series(const struct adp_moment *moment,
                              const struct adp_selector *selector)
 {
-    uint32_t i = adp_metrics_find(moment->now, selector->name, selector->name_len);
+    uint32_t i = adp_metrics_find_hashed(moment->now, selector->name, selector->name_len,
+                                         selector->hash);
     for (uint32_t r = 0; i == ADP_NO_SERIES && r < moment->n_renames; r++) {
         const struct adp_rename *rename = &moment->renames[r];
         if (strcmp(rename->from, selector->name) == 0)
             i = adp_metrics_find(moment->now, rename->to, strlen(rename->to));
     }
     return i;
+}
+
+bool adp_expr_supplied(const struct adp_expr *expr, const struct adp_moment *moment,
+                       const char **ret_missing)
+{
+    for (uint32_t i = 0; i < expr->n_selectors; i++) {
+        if (first_series(moment, &expr->selectors[i]) != ADP_NO_SERIES)
+            continue;
+        if (ret_missing)
+            *ret_missing = expr->selectors[i].name;
+        return false;
+    }
+    if (ret_missing)
+        *ret_missing = NULL;
+    return true;
 }
 
 /* How far one counter went since the snapshot before. */
@@ -289,7 +316,7 @@ static enum adp_why grow(const struct adp_moment *moment, const struct adp_serie
         return ADP_WHY_NOT_FINITE;
     if (!before)
         return ADP_WHY_FIRST_SAMPLE;
-    if (series->value < before->value)
+    if (series->value < before->value || moment->restarted)
         return ADP_WHY_COUNTER_RESET;
     *ret = series->value - before->value;
     return ADP_WHY_PRESENT;
@@ -318,6 +345,28 @@ static bool restarted(const struct run *run, const struct adp_step *self,
     return false;
 }
 
+/* Why the series is not to be believed, whatever it says. */
+static enum adp_why doubt(const struct adp_moment *moment,
+                          const struct adp_series *series)
+{
+    for (uint32_t i = 0; i < moment->n_doubts; i++) {
+        const struct adp_doubt *d = &moment->doubts[i];
+        size_t n = strlen(d->prefix);
+        if (series->name.n >= n && memcmp(series->name.p, d->prefix, n) == 0 &&
+            adp_engine_key(series) == d->engine)
+            return d->why;
+    }
+    return adp_metric_is_blank(series->name, series->value) ? ADP_WHY_BLANK
+                                                            : ADP_WHY_PRESENT;
+}
+
+static void set_label(struct element *e, struct adp_str label)
+{
+    struct adp_str text = label_value(e->series, label);
+    double value;
+    set_value(e, adp_number_parse(text.p, text.n, &value) ? value : (double)NAN);
+}
+
 static void set_growth(const struct run *run, const struct adp_step *step,
                        struct element *e)
 {
@@ -331,6 +380,18 @@ static void set_growth(const struct run *run, const struct adp_step *step,
         apply(e, ADP_STEP_DIVIDE, growth, run->moment->elapsed_s);
     else
         set_value(e, growth);
+}
+
+/* The value that an element starts with. */
+static void set_first(const struct run *run, const struct adp_step *step,
+                      struct element *e)
+{
+    if (step->kind == ADP_STEP_SERIES)
+        set_value(e, e->series->value);
+    else if (step->kind == ADP_STEP_LABEL)
+        set_label(e, step->label);
+    else
+        set_growth(run, step, e);
 }
 
 static enum adp_why push_series(struct run *run, const struct adp_step *step)
@@ -347,10 +408,9 @@ static enum adp_why push_series(struct run *run, const struct adp_step *step)
                              .from = selector,
                              .has_time = series->has_time,
                              .time_s = series->time_s };
-        if (step->kind == ADP_STEP_SERIES)
-            set_value(&e, series->value);
-        else
-            set_growth(run, step, &e);
+        e.why = doubt(run->moment, series);
+        if (e.why == ADP_WHY_PRESENT)
+            set_first(run, step, &e);
         enum adp_why why = add_element(run, e);
         if (why != ADP_WHY_PRESENT)
             return why;
@@ -455,6 +515,123 @@ static void negate(struct run *run)
         e[i].value = -e[i].value;
 }
 
+/* ---- replicas and parts ---- */
+
+/* What two series may differ in and still be in one group. */
+enum leaving_out { REPLICAS = 1, BREAKDOWNS = 2, BOUNDS = 4 };
+
+static bool leaves_out(const struct adp_series *series, struct adp_str label,
+                       unsigned left_out)
+{
+    if (left_out & BOUNDS)
+        if (label.n == 2 && memcmp(label.p, "le", 2) == 0)
+            return true;
+    enum adp_label_role role = adp_label_role(series, label);
+    return (role == ADP_LABEL_REPLICA && (left_out & REPLICAS)) ||
+           (role == ADP_LABEL_BREAKDOWN && (left_out & BREAKDOWNS));
+}
+
+static void set_group(struct element *e, unsigned left_out)
+{
+    const struct adp_series *series = e->series;
+    e->key = 0;
+    for (uint32_t i = 0; series && i < series->n_labels; i++) {
+        struct adp_str name = series->labels[i].name, value = series->labels[i].value;
+        if (!value.n || leaves_out(series, name, left_out))
+            continue;
+        e->key = XXH3_64bits_withSeed(name.p, name.n, e->key);
+        e->key = XXH3_64bits_withSeed(value.p, value.n, e->key);
+    }
+}
+
+/* The element of the same key that was here first; `i` itself if it is the first. */
+static uint32_t first_of_group(struct run *run, const struct element *e, uint32_t i,
+                               uint32_t mask)
+{
+    uint32_t *slots = run->scratch->slots;
+    uint32_t at = (uint32_t)(e[i].key ^ e[i].key >> 32) & mask;
+    while (slots[at] && e[slots[at] - 1].key != e[i].key)
+        at = (at + 1) & mask;
+    if (!slots[at])
+        slots[at] = i + 1;
+    return slots[at] - 1;
+}
+
+static uint32_t clear_groups(struct run *run, uint32_t n)
+{
+    uint32_t slots = 2;
+    while (slots < 2 * n)
+        slots *= 2;
+    memset(run->scratch->slots, 0, slots * sizeof *run->scratch->slots);
+    return slots - 1;
+}
+
+static bool is_part(const struct element *e)
+{
+    for (uint32_t i = 0; e->series && i < e->series->n_labels; i++) {
+        const struct adp_label *label = &e->series->labels[i];
+        if (label->value.n &&
+            adp_label_role(e->series, label->name) == ADP_LABEL_BREAKDOWN)
+            return true;
+    }
+    return false;
+}
+
+static bool has_replicas_or_parts(const struct element *e, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t l = 0; e[i].series && l < e[i].series->n_labels; l++)
+            if (adp_label_role(e[i].series, e[i].series->labels[l].name) !=
+                ADP_LABEL_PARTITION)
+                return true;
+    return false;
+}
+
+/* Parts whose total is there are left out. Totals enter their group first, so that a part
+ * finds its own. */
+static void drop_parts(struct run *run, struct element *e, uint32_t n)
+{
+    uint32_t mask = clear_groups(run, n);
+    for (uint32_t i = 0; i < n; i++) {
+        set_group(&e[i], REPLICAS | BREAKDOWNS);
+        if (e[i].why == ADP_WHY_PRESENT && !is_part(&e[i]))
+            first_of_group(run, e, i, mask);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        if (e[i].why != ADP_WHY_PRESENT || !is_part(&e[i]))
+            continue;
+        uint32_t first = first_of_group(run, e, i, mask);
+        if (first != i && !is_part(&e[first]))
+            e[i].why = ADP_WHY_PART;
+    }
+}
+
+/* Of several that tell the same, the largest is taken. */
+static void merge_replicas(struct run *run, struct element *e, uint32_t n)
+{
+    uint32_t mask = clear_groups(run, n);
+    for (uint32_t i = 0; i < n; i++) {
+        if (e[i].why != ADP_WHY_PRESENT)
+            continue;
+        set_group(&e[i], REPLICAS);
+        uint32_t first = first_of_group(run, e, i, mask);
+        if (first == i)
+            continue;
+        if (e[i].value > e[first].value)
+            e[first].value = e[i].value;
+        add_time(&e[first], &e[i]);
+        e[i].merged = true;
+    }
+}
+
+static void group(struct run *run, struct element *e, uint32_t n)
+{
+    if (n < 2 || !has_replicas_or_parts(e, n))
+        return;
+    drop_parts(run, e, n);
+    merge_replicas(run, e, n);
+}
+
 /* ---- aggregation ---- */
 
 /* One element of those without a reason; `ret_used` is how many went into it. */
@@ -462,10 +639,14 @@ static struct element fold(const struct element *e, uint32_t n, enum adp_aggrega
                            uint32_t *ret_used)
 {
     struct element result = { .why = ADP_WHY_PRESENT };
-    uint32_t used = 0;
+    uint32_t used = 0, merged = 0;
     for (uint32_t i = 0; i < n; i++) {
         if (e[i].why != ADP_WHY_PRESENT)
             continue;
+        if (e[i].merged) {
+            merged++;
+            continue;
+        }
         bool sums = how == ADP_AGG_SUM || how == ADP_AGG_MEAN;
         if (used++ == 0 || how == ADP_AGG_LAST || how == ADP_AGG_ONLY)
             result.value = e[i].value;
@@ -483,7 +664,7 @@ static struct element fold(const struct element *e, uint32_t n, enum adp_aggrega
     if (how == ADP_AGG_LAST && used)
         used = 1;
     set_value(&result, result.value);
-    *ret_used = used;
+    *ret_used = used + merged;
     return result;
 }
 
@@ -494,12 +675,147 @@ static void fold_top(struct run *run, enum adp_aggregate how)
     uint32_t used;
     if (!v.n)
         return;
+    group(run, e, v.n);
     for (uint32_t i = 0; i < v.n; i++)
         if (e[i].why != ADP_WHY_PRESENT)
             skip_element(run, &e[i]);
     struct element result = fold(e, v.n, how, &used);
     if (!used)
         result = (struct element) { .why = e[0].why, .counted = true };
+    e[0] = result;
+    set_length(run, 1, ADP_WHY_PRESENT);
+}
+
+/* ---- quantiles ---- */
+
+/* Buckets in the order of their bounds (`by_le`), or histogram by histogram. */
+static bool comes_before(const struct element *a, const struct element *b, bool by_le)
+{
+    return by_le ? a->le < b->le : a->key < b->key;
+}
+
+/* A heap sort: bounded on any input, in place, and without the memory that qsort asks
+ * for. */
+static void sort_buckets(struct element *e, uint32_t n, bool by_le)
+{
+    for (uint32_t start = n / 2, end = n; end > 1;) {
+        if (start > 0) {
+            start--;
+        } else {
+            struct element last = e[--end];
+            e[end] = e[0];
+            e[0] = last;
+        }
+        uint32_t root = start;
+        for (uint32_t child; (child = 2 * root + 1) < end; root = child) {
+            if (child + 1 < end && comes_before(&e[child], &e[child + 1], by_le))
+                child++;
+            if (!comes_before(&e[root], &e[child], by_le))
+                break;
+            struct element moved = e[root];
+            e[root] = e[child];
+            e[child] = moved;
+        }
+    }
+}
+
+static void read_bound(struct element *e)
+{
+    struct adp_str le = label_value(e->series, (struct adp_str) { "le", 2 });
+    if (!adp_number_parse(le.p, le.n, &e->le) || isnan(e->le)) {
+        e->le = 0;
+        if (e->why == ADP_WHY_PRESENT)
+            e->why = ADP_WHY_NOT_FINITE;
+    }
+}
+
+/* A histogram of which one bucket cannot be used is no histogram. Moves the others
+ * forward; *ret_n buckets, of as many histograms as are returned. */
+static uint32_t keep_whole(struct run *run, struct element *e, uint32_t *ret_n)
+{
+    uint32_t n = *ret_n, kept = 0, histograms = 0;
+    for (uint32_t from = 0, to; from < n; from = to) {
+        enum adp_why why = ADP_WHY_PRESENT;
+        for (to = from; to < n && e[to].key == e[from].key; to++)
+            if (why == ADP_WHY_PRESENT)
+                why = e[to].why;
+        if (why != ADP_WHY_PRESENT) {
+            skip(run, why, to - from);
+            continue;
+        }
+        for (uint32_t i = from; i < to; i++)
+            if (!e[i].merged)
+                e[kept++] = e[i];
+        histograms++;
+    }
+    *ret_n = kept;
+    return histograms;
+}
+
+/* The q-th of what was observed between two snapshots; `e` in the order of bounds, each
+ * of `histograms` with its own bucket or none. */
+static enum adp_why find_quantile(struct element *e, uint32_t n, uint32_t histograms,
+                                  double q, double *ret, double *ret_bound)
+{
+    uint32_t bounds = 0;
+    for (uint32_t i = 0, same; i < n; i += same) {
+        struct element one = e[i];
+        for (same = 1; i + same < n && e[i + same].le == one.le; same++)
+            one.value += e[i + same].value;
+        if (same <
+            histograms) /* not all have this bound: the next one counts these too */
+            continue;
+        if (bounds && one.value < e[bounds - 1].value)
+            one.value = e[bounds - 1].value; /* read while it was being counted up */
+        e[bounds++] = one;
+    }
+    if (!bounds || isfinite(e[bounds - 1].le))
+        return ADP_WHY_NO_PARTNER;
+    double total = e[bounds - 1].value, rank = q * total;
+    if (!(total > 0))
+        return ADP_WHY_NOTHING_OBSERVED;
+    uint32_t i = 0;
+    while (e[i].value < rank)
+        i++;
+    if (i == bounds - 1) {
+        *ret_bound = i ? e[i - 1].le : (double)INFINITY;
+        return ADP_WHY_ABOVE_LAST_BOUND;
+    }
+    double low = i ? e[i - 1].le : e[i].le > 0 ? 0 : e[i].le;
+    double below = i ? e[i - 1].value : 0, inside = e[i].value - below;
+    *ret = inside > 0 ? low + (e[i].le - low) * ((rank - below) / inside) : e[i].le;
+    return ADP_WHY_PRESENT;
+}
+
+/* Makes one value of the buckets on top. */
+static void take_quantile(struct run *run, double q)
+{
+    struct vector v = *top(run);
+    struct element *e = elements_of(run, &v);
+    if (!v.n)
+        return;
+    for (uint32_t i = 0; i < v.n; i++)
+        read_bound(&e[i]);
+    if (has_replicas_or_parts(e, v.n))
+        merge_replicas(run, e, v.n);
+    for (uint32_t i = 0; i < v.n; i++)
+        set_group(&e[i], REPLICAS | BOUNDS);
+    struct element result = { .why = e[0].why };
+    sort_buckets(e, v.n, false);
+    for (uint32_t i = 0; i < v.n; i++)
+        add_time(&result, &e[i]);
+    uint32_t n = v.n, histograms = keep_whole(run, e, &n);
+    double value = 0;
+    if (histograms) {
+        sort_buckets(e, n, true);
+        result.why = find_quantile(e, n, histograms, q, &value, &run->value->bound);
+    } else if (result.why == ADP_WHY_PRESENT) {
+        result.why = run->value->skipped_why;
+    }
+    if (result.why == ADP_WHY_PRESENT)
+        set_value(&result, value);
+    else
+        result.counted = !histograms; /* among the skipped, bucket by bucket */
     e[0] = result;
     set_length(run, 1, ADP_WHY_PRESENT);
 }
@@ -573,6 +889,7 @@ static enum adp_why not_judged(struct adp_value *value, enum adp_why why)
 {
     value->skipped = 0;
     value->skipped_why = ADP_WHY_PRESENT;
+    memset(value->skipped_by, 0, sizeof value->skipped_by);
     return why;
 }
 
@@ -589,9 +906,12 @@ static enum adp_why settle(struct run *run, enum adp_aggregate how, double lo, d
         name_differences(e, v.n, value);
         return ADP_WHY_AMBIGUOUS;
     }
-    for (uint32_t i = 0; i < v.n; i++) {
+    for (uint32_t i = 0; i < v.n; i++)
         if (e[i].why == ADP_WHY_PRESENT)
             e[i].why = judge(e[i].value, lo, hi);
+    if (how != ADP_AGG_LAST && how != ADP_AGG_ONLY)
+        group(run, e, v.n);
+    for (uint32_t i = 0; i < v.n; i++) {
         if (e[i].why != ADP_WHY_PRESENT)
             skip_element(run, &e[i]);
     }
@@ -620,7 +940,14 @@ static enum adp_why run_step(struct run *run, const struct adp_step *step)
     case ADP_STEP_SERIES:
     case ADP_STEP_DELTA:
     case ADP_STEP_RATE:
+    case ADP_STEP_LABEL:
         return push_series(run, step);
+    case ADP_STEP_QUANTILE: {
+        enum adp_why why = push_series(run, step);
+        if (why == ADP_WHY_PRESENT)
+            take_quantile(run, step->number);
+        return why;
+    }
     case ADP_STEP_NEGATE:
         negate(run);
         return ADP_WHY_PRESENT;

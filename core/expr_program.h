@@ -15,9 +15,11 @@
 
 enum adp_step_kind {
     ADP_STEP_NUMBER,
-    ADP_STEP_SERIES, /* of a selector */
-    ADP_STEP_DELTA,  /* growth of a selector's series */
-    ADP_STEP_RATE,   /* the same, per second */
+    ADP_STEP_SERIES,   /* of a selector */
+    ADP_STEP_DELTA,    /* growth of a selector's series */
+    ADP_STEP_RATE,     /* the same, per second */
+    ADP_STEP_LABEL,    /* the numbers in a label of a selector's series */
+    ADP_STEP_QUANTILE, /* of the growth of a selector's buckets */
     ADP_STEP_NEGATE,
     ADP_STEP_ADD,
     ADP_STEP_SUBTRACT,
@@ -29,8 +31,9 @@ enum adp_step_kind {
 struct adp_step {
     enum adp_step_kind kind;
     enum adp_aggregate fold; /* FOLD */
-    uint32_t selector;       /* SERIES, DELTA, RATE: index */
-    double number;           /* NUMBER */
+    uint32_t selector;       /* SERIES, DELTA, RATE, LABEL, QUANTILE: index */
+    double number;           /* NUMBER; QUANTILE: which, 0 to 1 */
+    struct adp_str label;    /* LABEL */
 };
 
 enum adp_matcher_kind {
@@ -50,6 +53,7 @@ struct adp_matcher {
 struct adp_selector {
     const char *name; /* NUL-terminated */
     size_t name_len;
+    uint64_t hash; /* of the name: adp_metrics_hash */
     const struct adp_matcher *matchers;
     uint32_t n_matchers;
 };

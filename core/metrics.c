@@ -17,6 +17,8 @@
  *  2. Everything that can fail happens before anything is changed: a failed add leaves no
  *     trace but memory kept for later.
  *  3. After clear all memory is kept; the same adds in the same order allocate nothing.
+ *  4. While `cleared`, everything is as it was and nothing of it is shown; the first add
+ *     wipes it. A shape that is whole has as many values as there are series.
  *
  * The hashes are unseeded: who writes the page can make them collide. The bounds of the
  * header bound that. */
@@ -78,8 +80,12 @@ struct adp_metrics {
     struct name *names;
     uint32_t n_names, cap_names;
     struct table by_name, by_labels;
-    size_t text; /* bytes of names and labels held */
+    uint64_t
+        name_bits[8]; /* a bit for the hash of each name: says no at once, or maybe */
+    size_t text;      /* bytes of names and labels held */
     uint32_t duplicates;
+    bool cleared;
+    struct adp_page_shape shape;
 };
 
 static bool same_text(struct adp_str a, struct adp_str b)
@@ -210,11 +216,24 @@ static uint64_t hash_text(struct adp_str text)
     return XXH3_64bits(text.p, text.n);
 }
 
+/* Which word of name_bits, and which bit in it. */
+static size_t word_of(uint64_t hash)
+{
+    return (size_t)(hash >> 61);
+}
+
+static uint64_t bit_of(uint64_t hash)
+{
+    return UINT64_C(1) << (hash >> 55 & 63);
+}
+
 static uint32_t find_name(const struct adp_metrics *m, struct adp_str name, uint64_t hash)
 {
+    if (!(m->name_bits[word_of(hash)] & bit_of(hash)))
+        return ADP_NO_SERIES;
     size_t at = hash & m->by_name.mask;
-    uint32_t i;
-    while ((i = table_next(&m->by_name, hash, &at)) != ADP_NO_SERIES)
+    uint32_t i = ADP_NO_SERIES;
+    while (!m->cleared && (i = table_next(&m->by_name, hash, &at)) != ADP_NO_SERIES)
         if (same_text(m->names[i].text, name))
             break;
     return i;
@@ -395,6 +414,7 @@ static uint32_t append_name(struct adp_metrics *m, char *text, struct adp_str na
         .text = name, .hash = hash, .first = ADP_NO_SERIES, .last = ADP_NO_SERIES
     };
     m->text += name.n;
+    m->name_bits[word_of(hash)] |= bit_of(hash);
     table_put(&m->by_name, hash, m->n_names);
     return m->n_names++;
 }
@@ -433,11 +453,28 @@ static int append(struct adp_metrics *m, struct stored *new, struct adp_str name
     return 0;
 }
 
+static void wipe(struct adp_metrics *m)
+{
+    join_chunks(m);
+    table_clear(&m->by_name);
+    table_clear(&m->by_labels);
+    adp_page_shape_clear(&m->shape);
+    memset(m->name_bits, 0, sizeof m->name_bits);
+    m->n_series = 0;
+    m->n_names = 0;
+    m->text = 0;
+    m->duplicates = 0;
+    m->cleared = false;
+}
+
 int adp_metrics_add(struct adp_metrics *m, struct adp_str name,
                     const struct adp_label *labels, uint32_t n_labels, double value,
                     bool has_time, double time_s, struct adp_error *err)
 {
     size_t bytes = 0;
+    if (m->cleared)
+        wipe(m);
+    m->shape.whole = false;
     int code = check_given(name, labels, n_labels, &bytes, err);
     if (code)
         return code;
@@ -502,25 +539,47 @@ void adp_metrics_destroy(struct adp_metrics *m)
     free(m->names);
     free(m->by_name.slots);
     free(m->by_labels.slots);
+    adp_page_shape_finish(&m->shape);
     free(m);
 }
 
 void adp_metrics_clear(struct adp_metrics *m)
 {
-    join_chunks(m);
-    table_clear(&m->by_name);
-    table_clear(&m->by_labels);
-    m->n_series = 0;
-    m->n_names = 0;
-    m->text = 0;
-    m->duplicates = 0;
+    if (m->shape.whole)
+        m->cleared = true;
+    else
+        wipe(m);
+}
+
+/* ---- the same page again ---- */
+
+struct adp_page_shape *adp_metrics_shape(struct adp_metrics *m)
+{
+    return &m->shape;
+}
+
+bool adp_metrics_restore(struct adp_metrics *m)
+{
+    if (!m->cleared || !m->shape.whole)
+        return false;
+    m->cleared = false;
+    return true;
+}
+
+void adp_metrics_repeat(struct adp_metrics *m, uint32_t i, double value, bool has_time,
+                        double time_s)
+{
+    struct adp_series *s = &stored_at(m, i)->series;
+    s->value = value;
+    s->has_time = has_time;
+    s->time_s = time_s;
 }
 
 /* ---- reading ---- */
 
 uint32_t adp_metrics_count(const struct adp_metrics *m)
 {
-    return m->n_series;
+    return m->cleared ? 0 : m->n_series;
 }
 
 const struct adp_series *adp_metrics_at(const struct adp_metrics *m, uint32_t i)
@@ -530,8 +589,18 @@ const struct adp_series *adp_metrics_at(const struct adp_metrics *m, uint32_t i)
 
 uint32_t adp_metrics_find(const struct adp_metrics *m, const char *name, size_t len)
 {
-    struct adp_str text = { name, len };
-    uint32_t i = find_name(m, text, hash_text(text));
+    return adp_metrics_find_hashed(m, name, len, adp_metrics_hash(name, len));
+}
+
+uint64_t adp_metrics_hash(const char *name, size_t len)
+{
+    return hash_text((struct adp_str) { name, len });
+}
+
+uint32_t adp_metrics_find_hashed(const struct adp_metrics *m, const char *name,
+                                 size_t len, uint64_t hash)
+{
+    uint32_t i = find_name(m, (struct adp_str) { name, len }, hash);
     return i == ADP_NO_SERIES ? i : m->names[i].first;
 }
 
@@ -557,14 +626,14 @@ void adp_metrics_set(struct adp_metrics *m, uint32_t i, double value)
 
 uint32_t adp_metrics_duplicates(const struct adp_metrics *m)
 {
-    return m->duplicates;
+    return m->cleared ? 0 : m->duplicates;
 }
 
 bool adp_metrics_newest(const struct adp_metrics *m, double *ret_s)
 {
     bool found = false;
     double newest = 0.0;
-    for (uint32_t i = 0; i < m->n_series; i++) {
+    for (uint32_t i = 0; i < adp_metrics_count(m); i++) {
         const struct adp_series *s = adp_metrics_at(m, i);
         if (s->has_time && (!found || s->time_s > newest)) {
             found = true;
@@ -612,7 +681,7 @@ static void write_labels(struct adp_line *line, const struct adp_series *s)
 void adp_metrics_write(const struct adp_metrics *m, struct adp_line *line)
 {
     adp_line_put(line, "{", 1);
-    for (uint32_t i = 0; i < m->n_series; i++) {
+    for (uint32_t i = 0; i < adp_metrics_count(m); i++) {
         const struct stored *s = stored_at(m, i);
         adp_line_puts(line, i ? ",\"" : "\"");
         adp_line_escaped(line, s->series.name.p, s->series.name.n);

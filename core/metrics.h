@@ -7,12 +7,15 @@
  *  2. Two series with one name and the same labels (in any order) are one: the last value
  *     stays, `duplicates` counts.
  *  3. All strings live in the object's own storage; adp_metrics_clear keeps the memory,
- *     so that a page of a known shape is read again without allocating. */
+ *     so that a page of a known shape is read again without allocating.
+ *  4. What was cleared lies there, out of sight, until something is added: a page of the
+ *     same shape brings it back and sets its values (core/page_shape.h). */
 #ifndef ADP_CORE_METRICS_H
 #define ADP_CORE_METRICS_H
 
 #include "core/error.h"
 #include "core/line.h"
+#include "core/page_shape.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -59,12 +62,28 @@ int adp_metrics_add(struct adp_metrics *metrics, struct adp_str name,
                     const struct adp_label *labels, uint32_t n_labels, double value,
                     bool has_time, double time_s, struct adp_error *err);
 
+/* The shape of the page that this was filled from; whoever fills it may leave one. It is
+ * forgotten when something is added after a clear. Borrowed, as the object is. */
+struct adp_page_shape *adp_metrics_shape(struct adp_metrics *metrics);
+/* After a clear: shows again what was cleared, if that has a whole shape; its values are
+ * then to be set. False: there is nothing, and it stays empty. */
+bool adp_metrics_restore(struct adp_metrics *metrics);
+/* Series i, below the count, has this value on the page that is compared with the shape.
+ * [control] */
+void adp_metrics_repeat(struct adp_metrics *metrics, uint32_t i, double value,
+                        bool has_time, double time_s);
+
 /* All series in the order they were first added; borrowed until clear or destroy. */
 uint32_t adp_metrics_count(const struct adp_metrics *metrics);
 const struct adp_series *adp_metrics_at(const struct adp_metrics *metrics, uint32_t i);
 /* First series of exactly this name, or ADP_NO_SERIES; follow `next` for the others. */
 uint32_t adp_metrics_find(const struct adp_metrics *metrics, const char *name,
                           size_t len);
+/* The same with the hash of the name at hand; a name that is not there costs next to
+ * nothing. */
+uint64_t adp_metrics_hash(const char *name, size_t len);
+uint32_t adp_metrics_find_hashed(const struct adp_metrics *metrics, const char *name,
+                                 size_t len, uint64_t hash);
 /* The series with the name and the labels (sorted by name) of `as`, or NULL. `as` may
  * belong to another object or to none; its value is not looked at. */
 const struct adp_series *adp_metrics_same(const struct adp_metrics *metrics,

@@ -267,6 +267,45 @@ bool adp_number_parse(const char *text, size_t len, double *ret)
     return true;
 }
 
+static bool ends_number(char c)
+{
+    return c == '\n' || c == ' ' || c == '\t' || c == '\r';
+}
+
+/* What most numbers of a page are, an integer or a short decimal, in one pass; the rest,
+ * words and exponents and what is no number, is left to adp_number_parse. */
+const char *adp_number_scan(const char *p, const char *end, double *ret)
+{
+    const char *from = p;
+    bool minus = p < end && *p == '-';
+    p += minus;
+    const char *most = end - p > EXACT_DIGITS ? p + EXACT_DIGITS : end;
+    const char *digits = p;
+    uint64_t n = 0, places = 0;
+    for (; p < most && is_digit(*p); p++)
+        n = n * 10 + (uint64_t)(*p - '0');
+    bool any = p > digits;
+    if (p < most && *p == '.' && p + 2 <= end && p[1] == '0' &&
+        (p + 2 == end || ends_number(p[2]))) {
+        p += 2; /* Python's way to print a count */
+    } else if (p < most && *p == '.') {
+        const char *point = p++;
+        for (; p < most && is_digit(*p); p++)
+            n = n * 10 + (uint64_t)(*p - '0');
+        places = (uint64_t)(p - point) - 1;
+    }
+    if (any && n < exact_integer && (p == end || ends_number(*p))) {
+        double value = (double)n;
+        if (places)
+            value /= power_of_ten[places];
+        *ret = minus ? -value : value;
+        return p;
+    }
+    while (p < end && !ends_number(*p))
+        p++;
+    return adp_number_parse(from, (size_t)(p - from), ret) ? p : NULL;
+}
+
 static const char digit_pairs[] = "00010203040506070809"
                                   "10111213141516171819"
                                   "20212223242526272829"

@@ -17,6 +17,11 @@
  * anything else: empty, blanks, hexadecimal, a comma, trailing bytes. [any] */
 bool adp_number_parse(const char *text, size_t len, double *ret);
 
+/* Reads the number that begins at `p` and goes up to a blank, a tab, the end of the line
+ * (\n, \r) or `end`; returns what is behind it, or NULL, *ret untouched, where
+ * adp_number_parse refuses those bytes. [any] */
+const char *adp_number_scan(const char *p, const char *end, double *ret);
+
 /* Writes `value` so that it reads back to the same bits: the first that does of an
  * integer below 2^53, a decimal with up to 6 places, %.15g, %.16g, %.17g. Minus zero is
  * "-0.0", which JSON readers keep. Not finite: writes "null", since absence is what such

@@ -10,7 +10,10 @@
  *  2. No byte at or past the end of the line is read, and no line is copied: names and
  *     values are handed over as they lie in the page. Only values with escapes are
  *     written out, into one piece of memory as long as the page.
- *  3. A failed read leaves no series. */
+ *  3. A failed read leaves no series.
+ *  4. A page that is compared instead of read (read_again) gives what reading it would:
+ *     the same bytes around the values are the same series, the same bad lines, the same
+ *     format. Whatever else it holds sends it back to be read. */
 #include "core/promtext.h"
 #include "core/number.h"
 
@@ -37,13 +40,22 @@ static const char text_behind[] = "text behind the value";
 
 struct scan {
     const char *p;           /* the next byte; where a line turned out bad */
-    const char *begin, *end; /* of the line, without its newline */
+    const char *begin, *end; /* of the line, without its newline and the \r before it */
+    const char *newline;     /* or the end of the page */
     uint32_t line;           /* 1-based */
     char *plain; /* free room for unescaped text; NULL: no escapes on the page */
+    bool openmetrics, over; /* over: # EOF was the last line read */
+    struct adp_page_shape
+        *shape;      /* to be written; NULL once the page has proved to be none */
+    const char *gap; /* where its next gap begins */
+    const char *value_at, *value_end;
     struct adp_metrics *metrics;
     struct adp_promtext_found found;
     uint32_t first_bad_column;
     struct adp_str first_bad; /* that line from there on */
+
+    bool model; /* the sample before was written plainly: no quoted names, no escapes */
+    uint32_t n_before; /* its labels; those from n_labels on still stand in `labels` */
 
     /* the sample being read */
     struct adp_str name; /* empty: not seen yet */
@@ -97,12 +109,24 @@ static struct adp_str token(struct scan *s)
 /* A bare name; empty when the next byte begins none. */
 static struct adp_str bare(struct scan *s, unsigned first, unsigned rest)
 {
-    const char *from = s->p;
-    if (s->p < s->end && is_kind(*s->p, first))
+    const char *from = s->p, *p = from, *end = s->end;
+    if (p < end && is_kind(*p, first))
         do
-            s->p++;
-        while (s->p < s->end && is_kind(*s->p, rest));
-    return (struct adp_str) { from, (size_t)(s->p - from) };
+            p++;
+        while (p < end && is_kind(*p, rest));
+    s->p = p;
+    return (struct adp_str) { from, (size_t)(p - from) };
+}
+
+/* A line mostly differs from the one before in little: the same name, the same labels, one
+ * other value. True, and behind it, when what comes is `text` and then `then`. */
+static bool skip_known(struct scan *s, struct adp_str text, char then)
+{
+    if ((size_t)(s->end - s->p) <= text.n || s->p[text.n] != then ||
+        memcmp(s->p, text.p, text.n) != 0)
+        return false;
+    s->p += text.n + 1;
+    return true;
 }
 
 /* ---- labels ---- */
@@ -113,6 +137,7 @@ static const char *unescape(struct scan *s, const char *from, struct adp_str *re
 {
     char *to = s->plain;
     const char *p = from;
+    s->model = false;
     for (; p < s->end && *p != '"'; p++) {
         char next = p + 1 < s->end ? p[1] : '\0';
         if (*p != '\\' || (next != '\\' && next != '"' && next != 'n')) {
@@ -132,13 +157,14 @@ static const char *unescape(struct scan *s, const char *from, struct adp_str *re
 
 static const char *read_quoted(struct scan *s, struct adp_str *ret)
 {
-    const char *from = s->p + 1;
-    const char *quote = memchr(from, '"', (size_t)(s->end - from));
-    if (!quote)
+    const char *from = s->p + 1, *quote = from;
+    while (quote < s->end && *quote != '"' && *quote != '\\')
+        quote++;
+    if (quote < s->end && *quote == '\\')
+        return unescape(s, from, ret);
+    if (quote == s->end)
         return quotes_open;
     size_t n = (size_t)(quote - from);
-    if (s->plain && memchr(from, '\\', n))
-        return unescape(s, from, ret);
     *ret = (struct adp_str) { from, n };
     s->p = quote + 1;
     return NULL;
@@ -167,14 +193,40 @@ static const char *read_label_value(struct scan *s, struct adp_str name)
     return why;
 }
 
+/* The label that the line before has here, with any value. */
+static bool read_known_label(struct scan *s, const char **ret_why)
+{
+    if (s->n_labels >= s->n_before)
+        return false;
+    struct adp_label *known = &s->labels[s->n_labels];
+    if (!skip_known(s, known->name, '='))
+        return false;
+    known->name.p = s->p - 1 - known->name.n;
+    *ret_why = NULL;
+    if (at(s, '"')) {
+        s->p++;
+        if (skip_known(s, known->value, '"')) {
+            s->n_labels++;
+            return true;
+        }
+        s->p--;
+    }
+    *ret_why = read_label_value(s, known->name);
+    return true;
+}
+
 static const char *read_label(struct scan *s)
 {
     struct adp_str name;
+    const char *known_why;
+    if (read_known_label(s, &known_why))
+        return known_why;
     bool quoted = at(s, '"');
     const char *why = NULL;
-    if (quoted)
+    if (quoted) {
+        s->model = false;
         why = read_quoted(s, &name);
-    else
+    } else
         name = bare(s, LABEL_FIRST, LABEL_REST);
     if (why)
         return why;
@@ -215,22 +267,24 @@ static const char *read_labels(struct scan *s)
 static const char *read_value(struct scan *s)
 {
     skip_blanks(s);
-    const char *from = s->p;
-    struct adp_str text = token(s);
-    if (text.n && adp_number_parse(text.p, text.n, &s->value))
-        return NULL;
-    s->p = from;
-    return text.n ? value_malformed : value_missing;
+    s->value_at = s->p;
+    if (s->p == s->end)
+        return value_missing;
+    const char *behind = adp_number_scan(s->p, s->end, &s->value);
+    if (!behind || (behind < s->end && !is_kind(*behind, BLANK)))
+        return value_malformed;
+    s->p = s->value_end = behind;
+    return NULL;
 }
 
-/* A point makes it OpenMetrics' seconds; an integer of 64 bits is milliseconds. */
-static bool read_time_text(struct adp_str text, double *ret_s)
+/* OpenMetrics' are seconds, and so are those with a point; an integer of 64 bits is
+ * milliseconds. */
+static bool read_time_text(struct adp_str text, bool openmetrics, double *ret_s)
 {
-    bool point = memchr(text.p, '.', text.n);
     double value;
     if (!adp_number_parse(text.p, text.n, &value) || !isfinite(value))
         return false;
-    if (point) {
+    if (openmetrics || memchr(text.p, '.', text.n)) {
         *ret_s = value;
         return true;
     }
@@ -241,14 +295,14 @@ static bool read_time_text(struct adp_str text, double *ret_s)
     return fabs(value) <= 0x1p63;
 }
 
-/* An optional timestamp and an optional exemplar, of which nothing is read. */
+/* An optional timestamp and OpenMetrics' exemplar, of which nothing is read. */
 static const char *read_rest(struct scan *s)
 {
     skip_blanks(s);
     if (s->p < s->end && *s->p != '#') {
         const char *from = s->p;
         double time_s;
-        if (!read_time_text(token(s), &time_s)) {
+        if (!read_time_text(token(s), s->openmetrics, &time_s)) {
             s->p = from;
             return time_malformed;
         }
@@ -260,7 +314,7 @@ static const char *read_rest(struct scan *s)
         return NULL;
     const char *from = s->p++;
     skip_blanks(s);
-    if (*from == '#' && at(s, '{'))
+    if (s->openmetrics && *from == '#' && at(s, '{'))
         return NULL;
     s->p = from;
     return text_behind;
@@ -268,17 +322,24 @@ static const char *read_rest(struct scan *s)
 
 static const char *read_sample(struct scan *s)
 {
+    bool known = s->model && skip_known(s, s->name, '{');
+    s->n_before = !s->model                              ? 0
+                  : s->n_labels < ADP_METRICS_MAX_LABELS ? s->n_labels
+                                                         : ADP_METRICS_MAX_LABELS;
+    s->model = true;
     s->n_labels = 0;
     s->has_time = false;
-    s->name = bare(s, NAME_FIRST, NAME_REST);
-    if (s->p < s->end && *s->p != '{' && !is_kind(*s->p, BLANK))
-        return name_malformed;
-    skip_blanks(s);
     const char *why = NULL;
-    if (at(s, '{')) {
-        s->p++;
-        why = read_labels(s);
+    if (!known) {
+        s->name = bare(s, NAME_FIRST, NAME_REST);
+        if (s->p < s->end && *s->p != '{' && !is_kind(*s->p, BLANK))
+            return name_malformed;
+        skip_blanks(s);
+        known = at(s, '{');
+        s->p += known;
     }
+    if (known)
+        why = read_labels(s);
     if (!why && !s->name.n)
         why = name_missing;
     if (!why)
@@ -288,6 +349,7 @@ static const char *read_sample(struct scan *s)
 
 static void count_bad(struct scan *s, const char *why)
 {
+    s->model = false;
     if (!s->found.bad_lines++) {
         s->found.first_bad_line = s->line;
         s->found.first_bad_why = why;
@@ -296,15 +358,31 @@ static void count_bad(struct scan *s, const char *why)
     }
 }
 
+/* The line is series number adp_metrics_count - 1, unless it repeats one: then values and
+ * series do not go in step, and the page has no shape worth keeping. A value that more
+ * follows on its line is not kept: what follows may change alone. */
+static void keep_shape(struct scan *s)
+{
+    if (!s->shape)
+        return;
+    bool alone = s->value_end == s->newline;
+    if (adp_metrics_duplicates(s->metrics) ||
+        !adp_page_shape_add(s->shape, s->gap, (size_t)(s->value_at - s->gap), s->value_at,
+                            alone ? (size_t)(s->value_end - s->value_at) : 0))
+        s->shape = NULL;
+    s->gap = s->newline;
+}
+
 /* Fails only for what costs the whole page. */
 static int read_line(struct scan *s, struct adp_error *err)
 {
     skip_blanks(s);
     if (s->p == s->end)
         return 0;
-    s->found.openmetrics = false;
+    if (s->over && s->openmetrics)
+        return adp_error_set(err, ADP_ESYNTAX, "text behind # EOF, expected the end");
     if (*s->p == '#') {
-        s->found.openmetrics = s->end - s->p == 5 && !memcmp(s->p, "# EOF", 5);
+        s->over = s->end - s->p == 5 && !memcmp(s->p, "# EOF", 5);
         return 0;
     }
     const char *why = read_sample(s);
@@ -313,6 +391,7 @@ static int read_line(struct scan *s, struct adp_error *err)
                                    s->has_time, s->time_s, err);
         if (!code) {
             s->found.samples++;
+            keep_shape(s);
             return 0;
         }
         if (code != ADP_EINVAL)
@@ -332,7 +411,7 @@ static int read_lines(struct scan *s, const char *page, const char *end,
         const char *newline = memchr(page, '\n', (size_t)(end - page));
         s->line++;
         s->begin = s->p = page;
-        s->end = newline ? newline : end;
+        s->end = s->newline = newline ? newline : end;
         page = newline ? newline + 1 : end;
         if (s->end > s->begin && s->end[-1] == '\r')
             s->end--;
@@ -409,17 +488,138 @@ static int refuse_all_bad(const struct scan *s, struct adp_error *err)
                         s->found.first_bad_why, shown, s->first_bad.p);
 }
 
-static int read_page(struct scan *s, const char *page, size_t len, struct adp_error *err)
+/* ---- the same page again ---- */
+
+/* What follows a value on its line, from `p`: the time and the end of the line, or NULL
+ * when it is not what may follow. */
+static const char *read_rest_again(const char *p, const char *end, bool openmetrics,
+                                   bool *ret_has_time, double *ret_time_s)
 {
-    if (len > UINT32_MAX)
-        return adp_error_set(err, ADP_EFULL, "page of more than %u bytes", UINT32_MAX);
-    const char *end = page + len, *where;
+    const char *newline = memchr(p, '\n', (size_t)(end - p));
+    struct scan s = { .p = p, .openmetrics = openmetrics };
+    s.newline = s.end = newline ? newline : end;
+    if (s.end > p && s.end[-1] == '\r')
+        s.end--;
+    if ((p < s.end && !is_kind(*p, BLANK)) || read_rest(&s))
+        return NULL;
+    *ret_has_time = s.has_time;
+    *ret_time_s = s.time_s;
+    return s.newline;
+}
+
+/* Value i stands at `p`, and it is not the one kept. Returns the end of its line, or NULL
+ * when the page is another one here. */
+static const char *read_value_again(struct adp_metrics *metrics, uint32_t i,
+                                    const char *p, const char *end)
+{
+    struct adp_page_shape *shape = adp_metrics_shape(metrics);
+    double value, time_s = 0.0;
+    bool has_time = false;
+    const char *behind = adp_number_scan(p, end, &value);
+    const char *newline = behind;
+    if (!behind)
+        return NULL;
+    if (behind < end && *behind != '\n')
+        newline = read_rest_again(behind, end, shape->openmetrics, &has_time, &time_s);
+    if (!newline)
+        return NULL;
+    size_t alone = newline == behind ? (size_t)(behind - p) : 0;
+    adp_page_value_set(&shape->values[i], p, alone);
+    adp_metrics_repeat(metrics, i, value, has_time, time_s);
+    return newline;
+}
+
+/* True when the value kept stands at `p`, alone on its line. */
+static bool is_kept(const struct adp_page_value *value, const char *p, const char *end)
+{
+    size_t n = value->len;
+    if (!n || (size_t)(end - p) <= n || p[n] != '\n')
+        return false;
+    if (n != 3)
+        return memcmp(p, value->text, n) == 0;
+    /* 0.0 and the like: most of an engine's buckets */
+    return p[0] == value->text[0] && p[1] == value->text[1] && p[2] == value->text[2];
+}
+
+/* Compares the page with the shape and sets the values. False: it is another page. */
+static bool read_again(struct adp_metrics *metrics, const char *page, const char *end)
+{
+    const struct adp_page_shape *shape = adp_metrics_shape(metrics);
+    const char *p = page, *text = shape->text;
+    for (uint32_t i = 0; i < shape->n_values; i++) {
+        const struct adp_page_value *value = &shape->values[i];
+        if ((size_t)(end - p) < value->gap || memcmp(p, text, value->gap) != 0)
+            return false;
+        text += value->gap;
+        p += value->gap;
+        if (is_kept(value, p, end))
+            p += value->len;
+        else
+            p = read_value_again(metrics, i, p, end);
+        if (!p)
+            return false;
+    }
+    return (size_t)(end - p) == shape->tail && memcmp(p, text, shape->tail) == 0;
+}
+
+static bool compare(struct adp_metrics *metrics, enum adp_promtext_format format,
+                    const char *page, const char *end, struct adp_promtext_found *ret)
+{
+    const struct adp_page_shape *shape = adp_metrics_shape(metrics);
+    if (shape->format != (int)format || !adp_metrics_restore(metrics))
+        return false;
+    if (!read_again(metrics, page, end)) {
+        adp_metrics_clear(metrics);
+        return false;
+    }
+    *ret = (struct adp_promtext_found) { .samples = shape->n_values,
+                                         .bad_lines = shape->bad_lines,
+                                         .first_bad_line = shape->first_bad_line,
+                                         .first_bad_why = shape->first_bad_why,
+                                         .openmetrics = shape->openmetrics,
+                                         .repeated = true };
+    return true;
+}
+
+/* The shape is whole with what follows the last value. */
+static void finish_shape(struct scan *s, const char *end, enum adp_promtext_format format)
+{
+    if (!s->shape || !s->shape->n_values ||
+        !adp_page_shape_end(s->shape, s->gap, (size_t)(end - s->gap)))
+        return;
+    s->shape->bad_lines = s->found.bad_lines;
+    s->shape->first_bad_line = s->found.first_bad_line;
+    s->shape->first_bad_why = s->found.first_bad_why;
+    s->shape->openmetrics = s->openmetrics;
+    s->shape->format = (int)format;
+    s->shape->whole = true;
+}
+
+/* ---- the page ---- */
+
+/* True when the last line that is not empty is # EOF. */
+static bool ends_with_eof(const char *page, const char *end)
+{
+    while (end > page && (is_kind(end[-1], BLANK) || end[-1] == '\n' || end[-1] == '\r'))
+        end--;
+    if (end - page < 5 || memcmp(end - 5, "# EOF", 5) != 0)
+        return false;
+    end -= 5;
+    while (end > page && is_kind(end[-1], BLANK))
+        end--;
+    return end == page || end[-1] == '\n';
+}
+
+static int read_page(struct scan *s, const char *page, const char *end,
+                     struct adp_error *err)
+{
+    const char *where;
     const char *what = foreign(page, end, &where);
     if (what)
         return refuse_foreign(page, where, what, err);
     char *plain = NULL;
-    if (memchr(page, '\\', len)) {
-        plain = malloc(len);
+    if (memchr(page, '\\', (size_t)(end - page))) {
+        plain = malloc((size_t)(end - page));
         if (!plain)
             return adp_error_set(err, ADP_ENOMEM, "out of memory");
     }
@@ -429,24 +629,73 @@ static int read_page(struct scan *s, const char *page, size_t len, struct adp_er
     free(plain);
     if (code)
         return adp_error_at(err, code, NULL, s->line, 1, "%s", why.text);
+    if (s->openmetrics && !s->over)
+        return adp_error_at(err, ADP_ESYNTAX, NULL, s->line ? s->line : 1, 1,
+                            "the page is cut off, expected # EOF at the end");
     if (s->found.bad_lines && !s->found.samples)
         return refuse_all_bad(s, err);
+    return 0;
+}
+
+/* Sorts what a header holds before its parameters; parameters change nothing. */
+enum adp_promtext_format adp_promtext_format(const char *content_type)
+{
+    static const struct {
+        const char *type;
+        enum adp_promtext_format format;
+    } known[] = { { "text/plain", ADP_PROMTEXT_TEXT },
+                  { "application/openmetrics-text", ADP_PROMTEXT_OPENMETRICS } };
+    size_t n = 0;
+    if (!content_type)
+        return ADP_PROMTEXT_UNSAID;
+    content_type += strspn(content_type, " \t");
+    n = strcspn(content_type, "; \t,");
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        size_t k = 0;
+        while (k < n && known[i].type[k] &&
+               (content_type[k] == known[i].type[k] ||
+                (content_type[k] | 0x20) == known[i].type[k]))
+            k++;
+        if (k == n && !known[i].type[k])
+            return known[i].format;
+    }
+    return ADP_PROMTEXT_UNSAID;
+}
+
+int adp_promtext_read_as(struct adp_metrics *metrics, enum adp_promtext_format format,
+                         const char *page, size_t len, struct adp_promtext_found *ret,
+                         struct adp_error *err)
+{
+    adp_metrics_clear(metrics);
+    if (len > UINT32_MAX)
+        return adp_error_set(err, ADP_EFULL, "page of more than %u bytes", UINT32_MAX);
+    if (len >= 3 && !memcmp(page, "\xef\xbb\xbf", 3)) { /* byte order mark */
+        page += 3;
+        len -= 3;
+    }
+    const char *end = len ? page + len : page; /* NULL may be given with 0 */
+    struct adp_promtext_found found;
+    if (compare(metrics, format, page, end, ret ? ret : &found))
+        return 0;
+    struct scan s = { .metrics = metrics, .gap = page };
+    s.openmetrics = format == ADP_PROMTEXT_OPENMETRICS ||
+                    (format == ADP_PROMTEXT_UNSAID && len && ends_with_eof(page, end));
+    s.shape = adp_metrics_shape(metrics);
+    adp_page_shape_clear(s.shape);
+    int code = read_page(&s, page, end, err);
+    if (code) {
+        adp_metrics_clear(metrics);
+        return code;
+    }
+    finish_shape(&s, end, format);
+    s.found.openmetrics = s.openmetrics;
+    if (ret)
+        *ret = s.found;
     return 0;
 }
 
 int adp_promtext_read(struct adp_metrics *metrics, const char *page, size_t len,
                       struct adp_promtext_found *ret, struct adp_error *err)
 {
-    adp_metrics_clear(metrics);
-    struct scan s = { .metrics = metrics };
-    if (len >= 3 && !memcmp(page, "\xef\xbb\xbf", 3)) { /* byte order mark */
-        page += 3;
-        len -= 3;
-    }
-    int code = len ? read_page(&s, page, len, err) : 0;
-    if (code)
-        adp_metrics_clear(metrics);
-    else if (ret)
-        *ret = s.found;
-    return code;
+    return adp_promtext_read_as(metrics, ADP_PROMTEXT_UNSAID, page, len, ret, err);
 }

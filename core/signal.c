@@ -10,6 +10,8 @@
  *  3. An index, once given, stays. A failed call leaves the set as it was. */
 #include "core/signal.h"
 
+#include "core/dictionary.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -188,6 +190,47 @@ static int add_shipped_source(struct adp_signals *set, uint32_t signal, const ch
     return rc;
 }
 
+/* `text` with every `from` in it written `to`; owned by the caller, NULL without memory. */
+static char *replace(const char *text, const char *from, const char *to)
+{
+    size_t n = 0, n_from = strlen(from), n_to = strlen(to);
+    for (const char *p = text; (p = strstr(p, from)); p += n_from)
+        n++;
+    char *copy = malloc(strlen(text) + n * n_to + 1), *end = copy;
+    if (!copy)
+        return NULL;
+    for (const char *p; (p = strstr(text, from)); text = p + n_from) {
+        memcpy(end, text, (size_t)(p - text));
+        end += p - text;
+        memcpy(end, to, n_to);
+        end += n_to;
+    }
+    memcpy(end, text, strlen(text) + 1);
+    return copy;
+}
+
+/* The source, and the same under each other prefix that its engine is known by. */
+static int add_shipped_variants(struct adp_signals *set, uint32_t signal,
+                                const char *text, enum adp_aggregate aggregate,
+                                struct adp_error *err)
+{
+    uint32_t n;
+    const struct adp_prefix *prefixes = adp_prefixes(&n);
+    int rc = add_shipped_source(set, signal, text, aggregate, err);
+    for (uint32_t i = 0; i < n; i++) {
+        if (!strstr(text, prefixes[i].prefix))
+            continue;
+        for (const char *const *other = prefixes[i].others; *other && !rc; other++) {
+            char *variant = replace(text, prefixes[i].prefix, *other);
+            if (!variant)
+                return adp_error_set(err, ADP_ENOMEM, "out of memory");
+            rc = add_shipped_source(set, signal, variant, aggregate, err);
+            free(variant);
+        }
+    }
+    return rc;
+}
+
 static int add_shipped(struct adp_signals *set, const struct adp_signal_def *def,
                        struct adp_error *err)
 {
@@ -198,7 +241,7 @@ static int add_shipped(struct adp_signals *set, const struct adp_signal_def *def
         return rc;
     set->signals[signal].about = def->about;
     for (uint32_t i = 0; def->metrics[i] && !rc; i++)
-        rc = add_shipped_source(set, signal, def->metrics[i], def->aggregate, err);
+        rc = add_shipped_variants(set, signal, def->metrics[i], def->aggregate, err);
     return rc;
 }
 
@@ -344,6 +387,8 @@ static struct adp_reading ask(const struct signal *signal, uint32_t source,
     reading.taken = value.taken;
     reading.skipped = value.skipped;
     reading.skipped_why = value.skipped_why;
+    reading.bound = value.bound;
+    memcpy(reading.skipped_by, value.skipped_by, sizeof reading.skipped_by);
     memcpy(reading.differ, value.differ, sizeof reading.differ);
     if (reading.why == ADP_WHY_PRESENT) {
         reading.value = value.value;
@@ -358,6 +403,9 @@ static struct adp_reading read_signal(const struct signal *signal,
 {
     struct adp_reading nearest = { .why = ADP_WHY_NEVER_SUPPLIED, .source = -1 };
     for (uint32_t i = 0; i < signal->n_sources; i++) {
+        /* most sources are of engines that are not there */
+        if (!adp_expr_supplied(signal->sources[i].expr, moment, NULL))
+            continue;
         struct adp_reading reading = ask(signal, i, moment, now_ns, wall_s, scratch);
         if (reading.why == ADP_WHY_PRESENT || reading.why == ADP_WHY_AMBIGUOUS)
             return reading;
@@ -367,13 +415,58 @@ static struct adp_reading read_signal(const struct signal *signal,
     return nearest;
 }
 
-void adp_signals_read(const struct adp_signals *set, const struct adp_moment *moment,
-                      uint64_t now_ns, double wall_s, struct adp_scratch *scratch,
-                      struct adp_reading *readings)
+enum { MAX_DOUBTS = 128 };
+
+static bool is_text(struct adp_str a, const char *b)
+{
+    return a.n == strlen(b) && memcmp(a.p, b, a.n) == 0;
+}
+
+/* Adds the engines that sleep to those that are doubted already. */
+static uint32_t doubt_sleeping(const struct adp_metrics *m, struct adp_doubt *doubts,
+                               uint32_t n)
+{
+    uint32_t n_sleeps;
+    const struct adp_sleep *sleeps = adp_sleeps(&n_sleeps);
+    for (uint32_t k = 0; k < n_sleeps; k++) {
+        uint32_t i = adp_metrics_find(m, sleeps[k].metric, strlen(sleeps[k].metric));
+        for (; i != ADP_NO_SERIES && n < MAX_DOUBTS; i = adp_metrics_at(m, i)->next) {
+            const struct adp_series *s = adp_metrics_at(m, i);
+            for (uint32_t l = 0; l < s->n_labels && s->value == 0; l++)
+                if (is_text(s->labels[l].name, sleeps[k].label) &&
+                    is_text(s->labels[l].value, sleeps[k].value))
+                    doubts[n++] = (struct adp_doubt) { .prefix = sleeps[k].prefix,
+                                                       .engine = adp_engine_key(s),
+                                                       .why = ADP_WHY_ASLEEP };
+        }
+    }
+    return n;
+}
+
+/* The moment as the set sees it: with its renames, and what is known of sleep. */
+static struct adp_moment own_moment(const struct adp_signals *set,
+                                    const struct adp_moment *moment,
+                                    struct adp_doubt doubts[MAX_DOUBTS])
 {
     struct adp_moment own = *moment;
     own.renames = set->renames;
     own.n_renames = set->n_renames;
+    if (own.n_doubts > MAX_DOUBTS)
+        own.n_doubts = MAX_DOUBTS;
+    if (own.n_doubts)
+        memcpy(doubts, moment->doubts, own.n_doubts * sizeof *doubts);
+    if (own.now)
+        own.n_doubts = doubt_sleeping(own.now, doubts, own.n_doubts);
+    own.doubts = doubts;
+    return own;
+}
+
+void adp_signals_read(const struct adp_signals *set, const struct adp_moment *moment,
+                      uint64_t now_ns, double wall_s, struct adp_scratch *scratch,
+                      struct adp_reading *readings)
+{
+    struct adp_doubt doubts[MAX_DOUBTS];
+    struct adp_moment own = own_moment(set, moment, doubts);
     for (uint32_t i = 0; i < set->n; i++) {
         if (moment->now)
             readings[i] = read_signal(&set->signals[i], &own, now_ns, wall_s, scratch);
@@ -381,4 +474,133 @@ void adp_signals_read(const struct adp_signals *set, const struct adp_moment *mo
             readings[i] =
                 (struct adp_reading) { .why = ADP_WHY_NO_SNAPSHOT, .source = -1 };
     }
+}
+
+/* ---- explaining ---- */
+
+void adp_signals_try(const struct adp_signals *set, uint32_t signal, uint32_t source,
+                     const struct adp_moment *moment, uint64_t now_ns, double wall_s,
+                     struct adp_scratch *scratch, struct adp_reading *ret)
+{
+    struct adp_doubt doubts[MAX_DOUBTS];
+    struct adp_moment own = own_moment(set, moment, doubts);
+    *ret = ask(&set->signals[signal], source, &own, now_ns, wall_s, scratch);
+}
+
+/* Up to a colon, or else to the first underscore: what an engine's names have in common. */
+static size_t prefix_length(const char *name, size_t n)
+{
+    const char *colon = memchr(name, ':', n);
+    const char *low = memchr(name, '_', n);
+    return colon ? (size_t)(colon - name) + 1 : low ? (size_t)(low - name) + 1 : n;
+}
+
+static bool has_prefix_of(const struct adp_metrics *m, const char *name)
+{
+    size_t n = prefix_length(name, strlen(name));
+    for (uint32_t i = 0; i < adp_metrics_count(m); i++) {
+        const struct adp_series *s = adp_metrics_at(m, i);
+        if (s->name.n >= n && memcmp(s->name.p, name, n) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* How near a source is: its metrics on the page count double, one prefix in common makes
+ * the difference between equals. */
+static uint32_t nearness(const struct adp_signals *set, const struct adp_expr *expr,
+                         const struct adp_metrics *metrics, const char **ret_missing)
+{
+    struct adp_moment moment = { .now = metrics,
+                                 .renames = set->renames,
+                                 .n_renames = set->n_renames };
+    uint32_t there = 0;
+    const char *name, *first = adp_expr_metric(expr, 0);
+    for (uint32_t i = 0; (name = adp_expr_metric(expr, i)); i++)
+        there += adp_metrics_find(metrics, name, strlen(name)) != ADP_NO_SERIES;
+    adp_expr_supplied(expr, &moment, ret_missing);
+    return 2 * there + has_prefix_of(metrics, first);
+}
+
+bool adp_signals_nearest(const struct adp_signals *set, uint32_t signal,
+                         const struct adp_metrics *metrics, uint32_t *ret_source,
+                         const char **ret_metric)
+{
+    const struct signal *s = &set->signals[signal];
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < s->n_sources; i++) {
+        const char *missing;
+        uint32_t near = nearness(set, s->sources[i].expr, metrics, &missing);
+        if (i && near <= most)
+            continue;
+        most = near;
+        *ret_source = i;
+        *ret_metric = missing;
+    }
+    return s->n_sources > 0;
+}
+
+/* The family of a histogram's series: without the suffix. */
+static struct adp_str family(struct adp_str name)
+{
+    static const char *const suffixes[] = { "_bucket", "_count", "_sum" };
+    for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) {
+        size_t n = strlen(suffixes[i]);
+        if (name.n > n && memcmp(name.p + name.n - n, suffixes[i], n) == 0)
+            return (struct adp_str) { name.p, name.n - n };
+    }
+    return name;
+}
+
+static bool is_named(struct adp_str metric, const char *name)
+{
+    struct adp_str asked = family((struct adp_str) { name, strlen(name) });
+    metric = family(metric);
+    return asked.n == metric.n && memcmp(asked.p, metric.p, asked.n) == 0;
+}
+
+bool adp_signals_uses(const struct adp_signals *set, struct adp_str metric)
+{
+    for (uint32_t i = 0; i < set->n_renames; i++)
+        if (is_named(metric, set->renames[i].to))
+            return true;
+    for (uint32_t i = 0; i < set->n; i++)
+        for (uint32_t s = 0; s < set->signals[i].n_sources; s++) {
+            const struct adp_expr *expr = set->signals[i].sources[s].expr;
+            const char *name;
+            for (uint32_t k = 0; (name = adp_expr_metric(expr, k)); k++)
+                if (is_named(metric, name))
+                    return true;
+        }
+    return false;
+}
+
+/* True when series i is the first of its name, and of its histogram. */
+static bool is_first_of_family(const struct adp_metrics *m, uint32_t i)
+{
+    struct adp_str name = adp_metrics_at(m, i)->name;
+    if (adp_metrics_find(m, name.p, name.n) != i)
+        return false;
+    struct adp_str base = family(name);
+    for (uint32_t before = 0; base.n < name.n && before < i; before++) {
+        struct adp_str other = adp_metrics_at(m, before)->name, of = family(other);
+        if (of.n < other.n && of.n == base.n && memcmp(of.p, base.p, of.n) == 0)
+            return false;
+    }
+    return true;
+}
+
+bool adp_signals_unused(const struct adp_signals *set, const struct adp_metrics *metrics,
+                        uint32_t *at, struct adp_str *ret_name)
+{
+    for (; *at < adp_metrics_count(metrics); ++*at) {
+        struct adp_str name = adp_metrics_at(metrics, *at)->name;
+        if (adp_metric_is_noise(name) || !is_first_of_family(metrics, *at) ||
+            adp_signals_uses(set, name))
+            continue;
+        *ret_name = family(name);
+        ++*at;
+        return true;
+    }
+    return false;
 }

@@ -15,10 +15,10 @@
 #include "core/expr.h"
 
 #define ADP_MAX_KNOWN          64u /* signals one set may hold: one presence word */
-#define ADP_MAX_SOURCES        32u /* per signal */
+#define ADP_MAX_SOURCES        64u /* per signal */
 #define ADP_SIGNAL_NAME        63u /* longest name, [a-z][a-z0-9_]* */
 #define ADP_MAX_RENAMES        256u
-#define ADP_DICTIONARY_VERSION "0.1.0"
+#define ADP_DICTIONARY_VERSION "0.2.0"
 
 /* A signal as declared, by us (core/dictionary.c) or by the operator. */
 struct adp_signal_def {
@@ -96,6 +96,8 @@ struct adp_reading {
                          /* PRESENT */
     uint32_t taken, skipped;
     enum adp_why skipped_why;
+    uint32_t skipped_by[ADP_WHY_COUNT];
+    double bound;    /* ABOVE_LAST_BOUND: it is more than this */
     char differ[96]; /* AMBIGUOUS */
 };
 
@@ -108,5 +110,30 @@ struct adp_reading {
 void adp_signals_read(const struct adp_signals *set, const struct adp_moment *moment,
                       uint64_t now_ns, double wall_s, struct adp_scratch *scratch,
                       struct adp_reading *readings);
+
+/* What one source of one signal yields, whatever the others do: for those who explain.
+ * Reads as adp_signals_read does; ret->source is `source`. [hot] per scratch. */
+void adp_signals_try(const struct adp_signals *set, uint32_t signal, uint32_t source,
+                     const struct adp_moment *moment, uint64_t now_ns, double wall_s,
+                     struct adp_scratch *scratch, struct adp_reading *ret);
+
+/* For a signal that no source supplies: the source that would come nearest on this page,
+ * and the metric that it lacks. Nearest is the one with most of its metrics there; of
+ * several, one whose metrics carry a prefix that the page has ("vllm:"), since that is
+ * the engine that runs; then the first. *ret_metric is NULL when the page has all of
+ * them, under other labels. False: the signal has no source. [any] */
+bool adp_signals_nearest(const struct adp_signals *set, uint32_t signal,
+                         const struct adp_metrics *metrics, uint32_t *ret_source,
+                         const char **ret_metric);
+
+/* True when some source of some signal asks for a metric of this name, or for another
+ * series of the same histogram. [any] */
+bool adp_signals_uses(const struct adp_signals *set, struct adp_str metric);
+
+/* The next name on the page, from series *at on, that no signal uses and that might be
+ * worth one (core/dictionary.h says what is not); a histogram is named once, without its
+ * suffix. False: no more. Start with *at = 0. [any] */
+bool adp_signals_unused(const struct adp_signals *set, const struct adp_metrics *metrics,
+                        uint32_t *at, struct adp_str *ret_name);
 
 #endif

@@ -2,6 +2,7 @@
 /* Publishing and entering snapshots (core/snapshot.h). */
 #include "core/snapshot.h"
 
+#include "core/history.h"
 #include "core/record.h"
 
 #include <math.h>
@@ -12,9 +13,11 @@ enum { PAGE_SERIES = 16384 }; /* series one selector may match on a published pa
 
 struct adp_publisher {
     struct adp_region *region;
-    bool recording, has_last, has_before, has_readings;
-    struct adp_metrics *next, *last, *before; /* being filled; published */
-    uint64_t last_ns, last_wall_ns, before_ns, number;
+    bool recording, has_readings;
+    struct adp_history *history;
+    struct adp_metrics *empty; /* stands for the page before the first */
+    uint64_t last_wall_ns;     /* when the page published last was measured */
+    uint64_t number;
     const struct adp_supply *supply;
     uint32_t n_supply;
     struct adp_scratch *scratch;
@@ -31,8 +34,8 @@ int adp_publisher_create(struct adp_publisher **ret, struct adp_region *region,
     p->region = region;
     p->recording = recording;
     adp_line_init(&p->json);
-    if (adp_metrics_create(&p->next) < 0 || adp_metrics_create(&p->last) < 0 ||
-        adp_metrics_create(&p->before) < 0 ||
+    if (adp_history_create(&p->history, ADP_WINDOW_NS) < 0 ||
+        adp_metrics_create(&p->empty) < 0 ||
         adp_scratch_create(&p->scratch, PAGE_SERIES) < 0) {
         adp_publisher_destroy(p);
         return adp_error_set(err, ADP_ENOMEM, "out of memory");
@@ -45,9 +48,8 @@ void adp_publisher_destroy(struct adp_publisher *publisher)
 {
     if (!publisher)
         return;
-    adp_metrics_destroy(publisher->next);
-    adp_metrics_destroy(publisher->last);
-    adp_metrics_destroy(publisher->before);
+    adp_history_destroy(publisher->history);
+    adp_metrics_destroy(publisher->empty);
     adp_scratch_destroy(publisher->scratch);
     adp_line_finish(&publisher->json);
     free(publisher);
@@ -55,18 +57,18 @@ void adp_publisher_destroy(struct adp_publisher *publisher)
 
 struct adp_metrics *adp_publisher_next(struct adp_publisher *publisher)
 {
-    adp_metrics_clear(publisher->next);
-    return publisher->next;
+    return adp_history_next(publisher->history);
 }
 
 struct adp_metrics *adp_publisher_next_filled(struct adp_publisher *publisher)
 {
-    return publisher->next;
+    return adp_history_next_filled(publisher->history);
 }
 
 bool adp_publisher_has_metrics(const struct adp_publisher *publisher)
 {
-    return publisher->has_last;
+    uint64_t at_ns;
+    return adp_history_last(publisher->history, &at_ns) != NULL;
 }
 
 void adp_publisher_supply(struct adp_publisher *publisher,
@@ -128,13 +130,13 @@ static void fill(struct adp_snapshot *to, const struct adp_reading *readings, ui
     }
 }
 
-static void record(struct adp_publisher *p, uint32_t n, uint32_t generation,
-                   uint64_t mono_ns, uint64_t wall_ns)
+static void record(struct adp_publisher *p, const struct adp_metrics *page, uint32_t n,
+                   uint32_t generation, uint64_t mono_ns, uint64_t wall_ns)
 {
     if (!p->recording)
         return;
     adp_line_clear(&p->json);
-    adp_metrics_write(p->last, &p->json);
+    adp_metrics_write(page, &p->json);
     size_t len = p->json.broken ? 0 : p->json.len;
     size_t bytes =
         sizeof(struct adp_rec_snapshot) + n * sizeof(struct adp_rec_reading) + len;
@@ -219,15 +221,14 @@ static void ask_supply(struct adp_publisher *p, const struct adp_supply *s,
     *r = own;
 }
 
-static void evaluate(struct adp_publisher *p, const struct adp_signals *signals,
+/* `page`: filled next or published last, measured at `measured_ns`. */
+static void evaluate(struct adp_publisher *p, const struct adp_metrics *page,
+                     const struct adp_signals *signals, uint64_t measured_ns,
                      uint64_t mono_ns)
 {
-    struct adp_moment moment = { .now = p->last };
-    uint64_t measured_ns = p->has_last ? p->last_ns : mono_ns;
-    if (p->has_before && p->last_ns > p->before_ns) {
-        moment.before = p->before;
-        moment.elapsed_s = (double)(p->last_ns - p->before_ns) * 1e-9;
-    }
+    struct adp_moment moment = { .now = page };
+    if (page != p->empty)
+        adp_history_look(p->history, page, measured_ns, &moment);
     adp_signals_read(signals, &moment, measured_ns, (double)p->last_wall_ns * 1e-9,
                      p->scratch, p->readings);
     grow_old(p, adp_signals_count(signals),
@@ -237,23 +238,33 @@ static void evaluate(struct adp_publisher *p, const struct adp_signals *signals,
     p->has_readings = true;
 }
 
-int adp_publisher_again(struct adp_publisher *publisher,
-                        const struct adp_signals *signals, uint32_t generation,
-                        uint64_t mono_ns, uint64_t wall_ns, struct adp_error *err)
+/* Reads `page` and puts it in force. */
+static void put(struct adp_publisher *p, const struct adp_metrics *page,
+                const struct adp_signals *signals, uint32_t generation,
+                uint64_t measured_ns, uint64_t mono_ns, uint64_t wall_ns)
 {
-    struct adp_publisher *p = publisher;
     uint32_t n = adp_signals_count(signals);
-    evaluate(p, signals, mono_ns);
+    evaluate(p, page, signals, measured_ns, mono_ns);
     p->number++;
 
     uint64_t named = free_snapshot(p->region);
     fill(adp_region_snapshot(p->region, (uint32_t)named - 1), p->readings, n, p->number,
          mono_ns);
     /* The record goes first: a decision that names this snapshot is drained after it. */
-    record(p, n, generation, mono_ns, wall_ns);
+    record(p, page, n, generation, mono_ns, wall_ns);
     atomic_store_explicit(adp_region_current(p->region, generation), named,
                           memory_order_seq_cst);
-    return note_ambiguous(p, signals, n, err);
+}
+
+int adp_publisher_again(struct adp_publisher *publisher,
+                        const struct adp_signals *signals, uint32_t generation,
+                        uint64_t mono_ns, uint64_t wall_ns, struct adp_error *err)
+{
+    struct adp_publisher *p = publisher;
+    uint64_t measured_ns = mono_ns;
+    const struct adp_metrics *page = adp_history_last(p->history, &measured_ns);
+    put(p, page ? page : p->empty, signals, generation, measured_ns, mono_ns, wall_ns);
+    return note_ambiguous(p, signals, adp_signals_count(signals), err);
 }
 
 int adp_publisher_publish(struct adp_publisher *publisher,
@@ -261,16 +272,11 @@ int adp_publisher_publish(struct adp_publisher *publisher,
                           uint64_t mono_ns, uint64_t wall_ns, struct adp_error *err)
 {
     struct adp_publisher *p = publisher;
-    struct adp_metrics *oldest = p->before;
-    p->before = p->last;
-    p->before_ns = p->last_ns;
-    p->has_before = p->has_last;
-    p->last = p->next;
-    p->last_ns = mono_ns;
     p->last_wall_ns = wall_ns;
-    p->has_last = true;
-    p->next = oldest;
-    return adp_publisher_again(p, signals, generation, mono_ns, wall_ns, err);
+    put(p, adp_history_next_filled(p->history), signals, generation, mono_ns, mono_ns,
+        wall_ns);
+    adp_history_keep(p->history, mono_ns);
+    return note_ambiguous(p, signals, adp_signals_count(signals), err);
 }
 
 void adp_publisher_forget(struct adp_publisher *publisher, uint64_t generation)

@@ -11,9 +11,9 @@
  *     `current` again (both seq_cst); if it moved, it starts over. The publisher reuses
  *     only indices that no generation's `current` and no call slot names. With one more
  *     index than lanes and generations there always is one, so neither side waits.
- *  3. The metrics published last and those before stay as they are until the next publish
- *     succeeds, so that they can be read anew, for another generation's sources, with the
- *     same growth of counters and the same age. */
+ *  3. The metrics published last, and those that counters need (core/history.h), stay as
+ *     they are until the next publish succeeds, so that they can be read anew, for
+ *     another generation's sources, with the same growth of counters and the same age. */
 #ifndef ADP_CORE_SNAPSHOT_H
 #define ADP_CORE_SNAPSHOT_H
 
@@ -40,8 +40,8 @@ struct adp_supply {
 void adp_publisher_supply(struct adp_publisher *publisher,
                           const struct adp_supply *supply, uint32_t n);
 
-/* The metrics to fill for the next publish; cleared, or as the publish of three before
- * left them. [control] */
+/* The metrics to fill for the next publish; cleared, or as an earlier publish, which is
+ * forgotten, left them. [control] */
 struct adp_metrics *adp_publisher_next(struct adp_publisher *publisher);
 struct adp_metrics *adp_publisher_next_filled(struct adp_publisher *publisher);
 

@@ -48,5 +48,6 @@ extern const struct adp_command adp_cmd_new;
 extern const struct adp_command adp_cmd_policies;
 extern const struct adp_command adp_cmd_report;
 extern const struct adp_command adp_cmd_terms;
+extern const struct adp_command adp_cmd_watch;
 
 #endif

@@ -62,8 +62,10 @@ struct adp_policy_setting {
 };
 
 struct adp_scrape_setting {
-    const char *name, *url;
+    const char *name, *url; /* http://, https:// or unix:/SOCKET[:/PATH] */
     uint64_t interval_ns, timeout_ns;
+    const char *bearer_file, *ca_file, *cert_file, *key_file; /* absolute; NULL: none */
+    bool insecure;
     struct adp_place place;
 };
 

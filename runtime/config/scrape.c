@@ -18,12 +18,54 @@ static void read_url(struct adp_doc *doc, const struct adp_key *key,
         host = url + 7;
     else if (strncmp(url, "https://", 8) == 0)
         host = url + 8;
+    else if (strncmp(url, "unix:/", 6) == 0)
+        host = url + 6;
     if (host && *host && *host != '/' && strlen(url) <= MAX_URL && !strchr(url, ' ') &&
         adp_text_is_printable(url))
         scrape->url = url;
     else
         adp_read_wrong(doc, key, value, "not an address");
 }
+
+/* A file's path, against the folder of the configuration. */
+static void read_file(struct adp_doc *doc, const struct adp_key *key,
+                      const struct adp_node *value, void *into)
+{
+    const char **field = (const char **)(void *)((char *)into + key->at);
+    if (!adp_read_is(doc, key, value, ADP_NODE_SCALAR))
+        return;
+    const char *text = value->text;
+    size_t len = strlen(text);
+    if (!len || text[len - 1] == '/' || !adp_text_is_printable(text)) {
+        adp_read_wrong(doc, key, value, "not a file's path");
+        return;
+    }
+    const char *folder = strcmp(doc->folder, "/") == 0 ? "" : doc->folder;
+    const char *path = *text == '/' ? text : adp_doc_print(doc, "%s/%s", folder, text);
+    if (path && strlen(path) > ADP_CONFIG_MAX_PATH)
+        adp_read_wrong(doc, key, value, "too long a path");
+    else if (path)
+        *field = path;
+}
+
+static void read_flag(struct adp_doc *doc, const struct adp_key *key,
+                      const struct adp_node *value, void *into)
+{
+    struct adp_scalar scalar = { 0 };
+    if (value->kind == ADP_NODE_SCALAR)
+        scalar = adp_node_scalar(value);
+    if (scalar.kind == ADP_SCALAR_BOOL)
+        *(bool *)(void *)((char *)into + key->at) = scalar.value != 0.0;
+    else
+        adp_read_wrong(doc, key, value, "not a yes or no");
+}
+
+#define FILE_KEY(field, about)                                                           \
+    {                                                                                    \
+        .word = #field, .read = read_file,                                               \
+        .at = offsetof(struct adp_scrape_setting, field),                                \
+        .expected = "the path of " about                                                 \
+    }
 
 static const struct adp_key scrape_keys[] = {
     { .word = "name",
@@ -47,6 +89,14 @@ static const struct adp_key scrape_keys[] = {
       .lo = 1e6,
       .hi = 3600e9,
       .expected = "a duration from 1ms to the interval, such as 500ms" },
+    FILE_KEY(bearer_file, "a file with the token"),
+    FILE_KEY(ca_file, "a file with the certificates that are trusted"),
+    FILE_KEY(cert_file, "a file with a certificate of ours"),
+    FILE_KEY(key_file, "a file with the key of cert_file"),
+    { .word = "insecure",
+      .read = read_flag,
+      .at = offsetof(struct adp_scrape_setting, insecure),
+      .expected = "true or false" },
     { 0 },
 };
 
@@ -69,6 +119,12 @@ static void read_one(struct adp_doc *doc, const struct adp_node *value,
             adp_phrase_found(timeout).text, (double)scrape->interval_ns / 1e9);
     if (scrape->timeout_ns == 0)
         scrape->timeout_ns = scrape->interval_ns;
+    const struct adp_node *cert = adp_node_find(value, "cert_file"),
+                          *pair = adp_node_find(value, "key_file");
+    if (!cert != !pair)
+        adp_doc_error(doc, ADP_EINVAL, (cert ? cert : pair)->at,
+                      "%s without %s, expected both or neither",
+                      cert ? "cert_file" : "key_file", cert ? "key_file" : "cert_file");
 }
 
 static void check_name(struct adp_doc *doc, const struct adp_config *config,

@@ -21,6 +21,7 @@ struct adp_host_scene {
     const char *experiment, *run, *notes;
     const char *disclosure_json;
     const char *log_path; /* the file, no template; never rotated */
+    bool undecided;       /* nothing is decided, so samples name no policy */
 };
 
 struct adp_host_options {
@@ -41,6 +42,12 @@ int adp_host_open(adp_runtime **ret, const char *path,
 int adp_host_open_text(adp_runtime **ret, const char *text, const char *name,
                        const char *folder, const struct adp_host_options *options,
                        adp_errors *errors);
+
+/* The same of a configuration that is there already: a draft, with what is wrong with it in
+ * `errors`. It is taken, also on failure; strings put into it are borrowed for the life of
+ * the runtime. [control] */
+int adp_host_open_config_take(adp_runtime **ret, struct adp_config *config,
+                              const struct adp_host_options *options, adp_errors *errors);
 
 /* As adp_runtime_reload_text, with the folder. [control] */
 int adp_host_reload_text(adp_runtime *rt, const char *text, const char *name,
@@ -81,5 +88,19 @@ struct adp_explanation {
 /* adp_lane_decide, and why. [control] */
 int adp_host_explain(adp_lane *lane, const adp_facts *facts, adp_decision *ret,
                      struct adp_explanation *ret_why);
+
+/* --- Watching: metrics without requests --- */
+
+/* Asks every policy about the metrics in force, for no request of anybody's: recorded as a
+ * decision, and every ticket given back at once as not run. [hot] */
+int adp_host_sample(adp_lane *lane, adp_decision *ret);
+
+/* Records that metrics could not be had; the ones in force stay, and age. ADP_ESTATE.
+ * [control] */
+int adp_host_scrape_failed(adp_runtime *rt, const char *text, adp_error *err);
+
+/* The readings of the last publish, by index in the configuration's signals; NULL before
+ * the first. Borrowed until the next. [control] */
+const struct adp_reading *adp_host_readings(const adp_runtime *rt);
 
 #endif

@@ -144,6 +144,12 @@ int adp_host_open_text(adp_runtime **ret, const char *text, const char *name,
     return code;
 }
 
+int adp_host_open_config_take(adp_runtime **ret, struct adp_config *config,
+                              const struct adp_host_options *options, adp_errors *errors)
+{
+    return open_config(ret, config, NULL, options, errors);
+}
+
 int adp_runtime_open(adp_runtime **ret, const char *path, adp_errors *errors)
 {
     return adp_host_open(ret, path, NULL, errors);
@@ -232,7 +238,8 @@ int adp_host_record_words(adp_runtime *rt, const struct adp_edition *e, adp_erro
 {
     struct adp_line packed;
     adp_line_init(&packed);
-    int code = adp_host_words(&packed, e);
+    const struct adp_host_scene *scene = rt->options.scene;
+    int code = adp_host_words(&packed, e, scene && scene->undecided);
     if (code < 0)
         adp_error_set(err, code, "out of memory");
     else if ((code = adp_publisher_generation(

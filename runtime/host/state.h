@@ -12,6 +12,7 @@
 #ifndef ADP_RUNTIME_HOST_STATE_H
 #define ADP_RUNTIME_HOST_STATE_H
 
+#include "core/history.h"
 #include "core/log.h"
 #include "core/snapshot.h"
 #include "core/ticket.h"
@@ -51,7 +52,7 @@ struct adp_filled {
     uint32_t *id; /* owned */
     uint32_t n, cap;
 };
-enum { ADP_PUBLISHER_METRICS = 3 };
+enum { ADP_PUBLISHER_METRICS = ADP_HISTORY_PAGES };
 
 struct adp_runtime {
     struct adp_host_options options;

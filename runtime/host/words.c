@@ -147,7 +147,7 @@ static void pack_signals(struct adp_line *packed, struct adp_line *line,
     }
 }
 
-int adp_host_words(struct adp_line *packed, const struct adp_edition *e)
+int adp_host_words(struct adp_line *packed, const struct adp_edition *e, bool undecided)
 {
     const struct adp_config *config = e->config;
     struct adp_line line;
@@ -159,7 +159,10 @@ int adp_host_words(struct adp_line *packed, const struct adp_edition *e)
     for (uint32_t i = 0; i < config->n_policies; i++) {
         uint32_t slot_of[ADP_MAX_SIGNALS];
         adp_loader_bind(e->loaded[i], config->signals, slot_of, NULL);
-        put_policy(&line, e->loaded[i]);
+        if (undecided)
+            adp_line_puts(&line, "\"policy\":null,\"baseline\":false");
+        else
+            put_policy(&line, e->loaded[i]);
         pack(packed, &line);
         put_params(&line, e->loaded[i], &e->params[i]);
         put_card(&line, e->loaded[i], config->signals, slot_of);

@@ -9,8 +9,8 @@
 /* ">=", ">", "<=", "<"; "?" for a number that is no op. Static. */
 const char *adp_host_op_word(uint32_t op);
 
-/* Packs identity, tail, and the words of each policy and signal of a sealed edition.
- * ADP_ENOMEM. */
-int adp_host_words(struct adp_line *packed, const struct adp_edition *e);
+/* Packs identity, tail, and the words of each policy and signal of a sealed edition;
+ * `undecided`: no policy is named. ADP_ENOMEM. */
+int adp_host_words(struct adp_line *packed, const struct adp_edition *e, bool undecided);
 
 #endif

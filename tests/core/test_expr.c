@@ -99,7 +99,8 @@ static const struct {
     { EXPR, "detla(hits)", ADP_ESYNTAX, 10,
       "unknown function, found \"detla\", did you mean \"delta\"" },
     { EXPR, "avg (used)", ADP_ESYNTAX, 10,
-      "unknown function, found \"avg\", expected delta, rate, sum, max, min or mean" },
+      "unknown function, found \"avg\", expected delta, rate, sum, max, min, mean, "
+      "quantile or label" },
     { EXPR, "sum(used", ADP_ESYNTAX, 18,
       "the \"(\" of column 13 is not closed, found the end, expected +, -, *, / or "
       "\")\"" },

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "core/dictionary.h"
 #include "core/signal.h"
 
 #include "core/promtext.h"
@@ -80,48 +81,39 @@ static const struct {
     const char *name, *unit;
     double lo, hi;
     uint64_t max_age_ns;
-    const char *sources[3];
+    const char *source; /* the first */
     enum adp_aggregate aggregate;
 } shipped[] = {
-    { "kv_pressure",
-      "ratio",
-      0,
-      1,
-      5 * SECOND,
-      { "vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc" },
-      ADP_AGG_MAX },
-    { "queue_depth",
-      "requests",
-      0,
-      INFINITY,
-      5 * SECOND,
-      { "vllm:num_requests_waiting" },
+    { "kv_pressure", "ratio", 0, 1, 5 * SECOND, "vllm:kv_cache_usage_perc", ADP_AGG_MAX },
+    { "queue_depth", "requests", 0, INFINITY, 5 * SECOND, "vllm:num_requests_waiting",
       ADP_AGG_SUM },
-    { "running",
-      "requests",
-      0,
-      INFINITY,
-      5 * SECOND,
-      { "vllm:num_requests_running" },
+    { "running", "requests", 0, INFINITY, 5 * SECOND, "vllm:num_requests_running",
       ADP_AGG_SUM },
-    { "gpu_util",
-      "ratio",
-      0,
-      1,
-      30 * SECOND,
-      { "DCGM_FI_DEV_GPU_UTIL / 100" },
+    { "gpu_util", "ratio", 0, 1, 30 * SECOND, "DCGM_FI_DEV_GPU_UTIL / 100",
       ADP_AGG_MEAN },
-    { "prefix_hit_rate",
-      "ratio",
-      0,
-      1,
-      30 * SECOND,
-      { "sum(delta(vllm:prefix_cache_hits_total)) / "
-        "sum(delta(vllm:prefix_cache_queries_total))" },
-      ADP_AGG_ONLY },
+    { "prefix_hit_rate", "ratio", 0, 1, 30 * SECOND,
+      "sum(delta(vllm:prefix_cache_hits_total)) / "
+      "sum(delta(vllm:prefix_cache_queries_total))",
+      ADP_AGG_MEAN },
+    { "gpu_mem", "ratio", 0, 1, 30 * SECOND,
+      "DCGM_FI_DEV_FB_USED / (DCGM_FI_DEV_FB_USED + DCGM_FI_DEV_FB_FREE)", ADP_AGG_MAX },
+    { "preemption_rate", "1/s", 0, INFINITY, 5 * SECOND,
+      "rate(vllm:num_preemptions_total)", ADP_AGG_SUM },
+    { "prefill_rate", "tokens/s", 0, INFINITY, 5 * SECOND,
+      "rate(vllm:prompt_tokens_total)", ADP_AGG_SUM },
+    { "decode_rate", "tokens/s", 0, INFINITY, 5 * SECOND,
+      "rate(vllm:generation_tokens_total)", ADP_AGG_SUM },
+    { "ttft_p95", "s", 0, INFINITY, 30 * SECOND,
+      "quantile(0.95, vllm:time_to_first_token_seconds)", ADP_AGG_MAX },
+    { "itl_p95", "s", 0, INFINITY, 30 * SECOND,
+      "quantile(0.95, vllm:inter_token_latency_seconds)", ADP_AGG_MAX },
+    { "kv_capacity", "tokens", 1, INFINITY, 60 * SECOND,
+      "label(num_gpu_blocks, vllm:cache_config_info) * "
+      "label(block_size, vllm:cache_config_info)",
+      ADP_AGG_SUM },
 };
 
-START_TEST(the_shipped_signals_are_the_seeds_five)
+START_TEST(the_shipped_signals_are_twelve)
 {
     ck_assert_uint_eq(adp_signals_count(set), COUNT(shipped));
     uint32_t i = (uint32_t)_i;
@@ -132,14 +124,38 @@ START_TEST(the_shipped_signals_are_the_seeds_five)
     ck_assert(lo == shipped[_i].lo && hi == shipped[_i].hi);
     ck_assert_uint_eq(adp_signals_age_limit(set, i), shipped[_i].max_age_ns);
     ck_assert_ptr_nonnull(adp_signals_about(set, i));
-    uint32_t n = 0;
-    for (; n < 3 && shipped[_i].sources[n]; n++) {
+    ck_assert_str_eq(adp_expr_text(adp_signals_source(set, i, 0, NULL)),
+                     shipped[_i].source);
+    for (uint32_t n = 0; n < adp_signals_sources(set, i); n++) {
         enum adp_aggregate aggregate;
-        const struct adp_expr *source = adp_signals_source(set, i, n, &aggregate);
-        ck_assert_str_eq(adp_expr_text(source), shipped[_i].sources[n]);
+        adp_signals_source(set, i, n, &aggregate);
         ck_assert_int_eq(aggregate, shipped[_i].aggregate);
     }
-    ck_assert_uint_eq(adp_signals_sources(set, i), n);
+}
+END_TEST
+
+static int source_numbered(const char *signal, const char *text)
+{
+    uint32_t s = number_of(signal);
+    for (uint32_t i = 0; i < adp_signals_sources(set, s); i++)
+        if (strcmp(adp_expr_text(adp_signals_source(set, s, i, NULL)), text) == 0)
+            return (int)i;
+    return -1;
+}
+
+/* Behind each source of vLLM's, the same as those who rewrite its names print it. */
+START_TEST(a_source_is_followed_by_its_other_prefixes)
+{
+    ck_assert_int_eq(source_numbered("kv_pressure", "vllm:kv_cache_usage_perc"), 0);
+    ck_assert_int_eq(source_numbered("kv_pressure", "ray_vllm:kv_cache_usage_perc"), 1);
+    ck_assert_int_eq(source_numbered("kv_pressure", "ray_vllm_kv_cache_usage_perc"), 2);
+    ck_assert_int_eq(source_numbered("kv_pressure", "vllm_kv_cache_usage_perc"), 3);
+    ck_assert_int_eq(source_numbered("kv_pressure", "vllm:gpu_cache_usage_perc"), 4);
+    ck_assert_int_ge(source_numbered("prefix_hit_rate",
+                                     "sum(delta(vllm_prefix_cache_hits_total)) / "
+                                     "sum(delta(vllm_prefix_cache_queries_total))"),
+                     0);
+    ck_assert_int_ge(source_numbered("queue_depth", "sglang_num_queue_reqs"), 0);
 }
 END_TEST
 
@@ -194,7 +210,7 @@ static const struct {
 } real[] = {
     { "both names during vLLM's change of names: one source, the new", "kv_pressure",
       "vllm:gpu_cache_usage_perc 0.5\nvllm:kv_cache_usage_perc 0.25\n", 0, 0, 0.25, 0 },
-    { "an old vLLM", "kv_pressure", "vllm:gpu_cache_usage_perc 0.5\n", 0, 1, 0.5, 0 },
+    { "an old vLLM", "kv_pressure", "vllm:gpu_cache_usage_perc 0.5\n", 0, 4, 0.5, 0 },
     { "one worker of many writes, the others are 0", "kv_pressure",
       "vllm:kv_cache_usage_perc{engine=\"0\",pid=\"277\"} 0\n"
       "vllm:kv_cache_usage_perc{engine=\"0\",pid=\"273\"} 0.653\n"
@@ -243,7 +259,7 @@ static const struct {
     double value;
     uint32_t taken;
 } pages[] = {
-    { "01_vllm_v0_0.4_2024-06.prom", "kv_pressure", 0, 1, 0, 1 },
+    { "01_vllm_v0_0.4_2024-06.prom", "kv_pressure", 0, 4, 0, 1 },
     { "06_vllm_v1_2026-09_idle_admitperf.prom", "kv_pressure", 0, 0, 0, 1 },
     { "06_vllm_v1_2026-09_idle_admitperf.prom", "queue_depth", 0, 0, 0, 1 },
     { "06_vllm_v1_2026-09_idle_admitperf.prom", "gpu_util", ADP_WHY_NEVER_SUPPLIED, -1, 0,
@@ -256,8 +272,6 @@ static const struct {
       9.75010481363281e-06, 1 },
     { "08e_vllm_headers_without_samples_fragment.prom", "queue_depth",
       ADP_WHY_NEVER_SUPPLIED, -1, 0, 0 },
-    { "10_sglang_0.3.6_2024-11_docs.prom", "kv_pressure", ADP_WHY_NEVER_SUPPLIED, -1, 0,
-      0 },
     { "22_dcgm_l4_2026-03.prom", "gpu_util", 0, 0, 0, 1 },
     { "24_dcgm_h100x8_pod_labels_fragment.prom", "gpu_util", 0, 0, 0, 8 },
 };
@@ -289,7 +303,7 @@ END_TEST
 /* Words in the table of docs/signals.md, in backquotes. */
 START_TEST(the_document_shows_every_shipped_signal_and_reason)
 {
-    static char text[1 << 16];
+    static char text[1 << 17];
     char path[1024], word[512];
     const char *source = getenv("srcdir");
     snprintf(path, sizeof path, "%s/docs/signals.md", source ? source : ".");
@@ -297,16 +311,22 @@ START_TEST(the_document_shows_every_shipped_signal_and_reason)
     ck_assert_msg(f != NULL, "%s", path);
     text[fread(text, 1, sizeof text - 1, f)] = '\0';
     fclose(f);
-    for (uint32_t i = 0; i < adp_signals_count(set); i++) {
-        snprintf(word, sizeof word, "| `%s` |", adp_signals_name(set, i));
+    uint32_t n;
+    const struct adp_signal_def *defs = adp_dictionary(&n);
+    for (uint32_t i = 0; i < n; i++) {
+        snprintf(word, sizeof word, "| `%s` |", defs[i].name);
         ck_assert_msg(strstr(text, word) != NULL, "%s", word);
-        for (uint32_t s = 0; s < adp_signals_sources(set, i); s++) {
-            enum adp_aggregate aggregate;
-            snprintf(word, sizeof word, "`%s`",
-                     adp_expr_text(adp_signals_source(set, i, s, &aggregate)));
+        for (const char *const *m = defs[i].metrics; *m; m++) {
+            snprintf(word, sizeof word, "\n- `%s`\n", *m + (**m == '='));
             ck_assert_msg(strstr(text, word) != NULL, "%s", word);
         }
     }
+    const struct adp_prefix *prefixes = adp_prefixes(&n);
+    for (uint32_t i = 0; i < n; i++)
+        for (const char *const *other = prefixes[i].others; *other; other++) {
+            snprintf(word, sizeof word, "`%s`", *other);
+            ck_assert_msg(strstr(text, word) != NULL, "%s", word);
+        }
     for (int why = 1; why < ADP_WHY_COUNT; why++) {
         snprintf(word, sizeof word, "| `%s` |", adp_why_word((enum adp_why)why));
         ck_assert_msg(strstr(text, word) != NULL, "%s", word);
@@ -484,10 +504,9 @@ START_TEST(the_operators_sources_go_before_the_shipped_ones)
     add_source("kv_pressure", "=mine / 100", ADP_AGG_MAX);
     uint32_t kv = number_of("kv_pressure");
     static const char *const texts[] = { "mine", "mine / 100", "vllm:kv_cache_usage_perc",
-                                         "vllm:gpu_cache_usage_perc" };
+                                         "ray_vllm:kv_cache_usage_perc" };
     static const enum adp_aggregate aggregates[] = { ADP_AGG_NONE, ADP_AGG_MAX,
                                                      ADP_AGG_MAX, ADP_AGG_MAX };
-    ck_assert_uint_eq(adp_signals_sources(set, kv), 4);
     for (uint32_t i = 0; i < 4; i++) {
         enum adp_aggregate aggregate;
         ck_assert_str_eq(adp_expr_text(adp_signals_source(set, kv, i, &aggregate)),
@@ -786,7 +805,8 @@ static TCase *dictionary(void)
 {
     TCase *t = tcase_create("dictionary");
     tcase_add_checked_fixture(t, setup, teardown);
-    tcase_add_loop_test(t, the_shipped_signals_are_the_seeds_five, 0, COUNT(shipped));
+    tcase_add_loop_test(t, the_shipped_signals_are_twelve, 0, COUNT(shipped));
+    tcase_add_test(t, a_source_is_followed_by_its_other_prefixes);
     tcase_add_loop_test(t, the_shipped_sources_read_a_page_of_two_engines, 0,
                         COUNT(on_loaded));
     tcase_add_loop_test(t, what_engines_print_reads_as_a_value_or_as_absent, 0,

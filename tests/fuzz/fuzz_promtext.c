@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Any bytes as a metrics page. Beyond not crashing: the counts agree, each series is
- * found again, and the series spelled out as a page read back as the same series. */
+ * found again, the series spelled out as a page read back as the same series, and the
+ * page compared with itself, or with a change in it, gives what reading it gives. */
 #include "core/number.h"
 #include "core/promtext.h"
 
@@ -85,6 +86,39 @@ static void plain_log(const struct adp_metrics *m)
     adp_line_finish(&line);
 }
 
+/* Reads `page` into `m`, which knows another, and into a new one: no difference. */
+static void same_as_fresh(struct adp_metrics *m, const char *page, size_t len)
+{
+    struct adp_metrics *fresh = NULL;
+    struct adp_promtext_found found = { 0 }, plain = { 0 };
+    must(!adp_metrics_create(&fresh));
+    int code = adp_promtext_read(m, page, len, &found, NULL);
+    must(code == adp_promtext_read(fresh, page, len, &plain, NULL));
+    must(found.samples == plain.samples && found.bad_lines == plain.bad_lines);
+    must(found.first_bad_line == plain.first_bad_line && !plain.repeated);
+    must(found.first_bad_why == plain.first_bad_why);
+    must(found.openmetrics == plain.openmetrics);
+    must(adp_metrics_duplicates(m) == adp_metrics_duplicates(fresh));
+    same_series(fresh, m);
+    adp_metrics_destroy(fresh);
+}
+
+/* The same bytes once more, then with one byte another, then as they were. */
+static void read_repeatedly(struct adp_metrics *m, const uint8_t *input, size_t len)
+{
+    char *page = malloc(len + 1);
+    must(page != NULL);
+    memcpy(page, input, len);
+    same_as_fresh(m, page, len);
+    for (size_t i = len / 3; i < len; i += len / 3 + 1) {
+        page[i] = page[i] == '7' ? ' ' : '7';
+        same_as_fresh(m, page, len);
+        page[i] = (char)input[i];
+        same_as_fresh(m, page, len);
+    }
+    free(page);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t len)
 {
     struct adp_metrics *m = NULL, *again = NULL;
@@ -109,6 +143,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t len)
         plain_log(m);
         adp_line_finish(&page);
     }
+    read_repeatedly(m, input, len);
     adp_metrics_destroy(m);
     adp_metrics_destroy(again);
     return 0;

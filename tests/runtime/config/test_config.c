@@ -172,6 +172,26 @@ START_TEST(the_samples_scrape)
 }
 END_TEST
 
+/* Of secrets only the files' names are in the configuration. */
+START_TEST(a_page_may_need_a_token_and_certificates)
+{
+    read_good("version: 1\npolicy: { use: no_admission }\n"
+              "scrape:\n"
+              "  - { name: a, url: 'unix:/run/v.sock', bearer_file: /run/token }\n"
+              "  - { name: b, url: 'https://h', ca_file: ca.pem, cert_file: c.pem,\n"
+              "      key_file: tls/k.pem, insecure: true }\n");
+    ck_assert_uint_eq(config->n_scrape, 2);
+    ck_assert_str_eq(config->scrape[0].url, "unix:/run/v.sock");
+    ck_assert_str_eq(config->scrape[0].bearer_file, "/run/token");
+    ck_assert_ptr_null(config->scrape[0].ca_file);
+    ck_assert(!config->scrape[0].insecure);
+    ck_assert_str_eq(config->scrape[1].ca_file, "/etc/adp/ca.pem");
+    ck_assert_str_eq(config->scrape[1].cert_file, "/etc/adp/c.pem");
+    ck_assert_str_eq(config->scrape[1].key_file, "/etc/adp/tls/k.pem");
+    ck_assert(config->scrape[1].insecure);
+}
+END_TEST
+
 START_TEST(the_samples_policies)
 {
     read_sample();
@@ -650,6 +670,7 @@ static TCase *fields(void)
     tcase_add_test(t, the_samples_identity_and_log);
     tcase_add_test(t, the_samples_signals);
     tcase_add_test(t, the_samples_scrape);
+    tcase_add_test(t, a_page_may_need_a_token_and_certificates);
     tcase_add_test(t, the_samples_policies);
     tcase_add_loop_test(t, a_use_with_a_slash_is_a_path, 0, sizeof uses / sizeof uses[0]);
     tcase_add_test(t, parameters_are_told_apart_and_know_their_places);

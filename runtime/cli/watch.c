@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* Watching (watch.h). */
+#include "runtime/cli/watch.h"
+
+#include "core/error.h"
+
+/* A signal that comes just before the wait does not end it: so long it may take to be
+ * seen. */
+#define STEP_NS 200000000u
+
+static int take_failures(const struct adp_watch *w, const struct adp_scrape_round *round,
+                         struct adp_watched *so_far, struct adp_error *err)
+{
+    int code = 0;
+    for (uint32_t i = 0; code == 0 && i < round->n_failures; i++) {
+        const struct adp_scrape_failure *f = &round->failures[i];
+        so_far->failures++;
+        so_far->why[f->why]++;
+        if (w->on_failure)
+            w->on_failure(w->ctx, f);
+        code = adp_host_scrape_failed(w->runtime, f->text, err);
+    }
+    return code;
+}
+
+static int take_page(const struct adp_watch *w, adp_lane *lane,
+                     const struct adp_scrape_round *round, struct adp_watched *so_far,
+                     struct adp_error *err)
+{
+    struct adp_error note = { 0 };
+    adp_decision decision = { .size = sizeof decision };
+    int code = adp_runtime_publish_text(w->runtime, round->page, round->len, &note);
+    if (code < 0)
+        return adp_error_set(err, code, "%s", note.text);
+    if (code > 0 && w->on_note)
+        w->on_note(w->ctx, &note);
+    so_far->samples++;
+    if (w->decides && (code = adp_host_sample(lane, &decision)) < 0)
+        return adp_error_set(err, code, "the runtime does not decide");
+    return 0;
+}
+
+int adp_watch_run(const struct adp_watch *watch, struct adp_watched *ret,
+                  struct adp_error *err)
+{
+    const struct adp_clock *clock = watch->clock;
+    uint64_t start = clock->mono_ns(clock->ctx);
+    struct adp_watched so_far = { 0 };
+    adp_lane *lane = NULL;
+    int code = adp_lane_open(&lane, watch->runtime, err);
+    while (code == 0 && !*watch->stop && so_far.elapsed_ns < watch->for_ns) {
+        struct adp_scrape_round round;
+        uint64_t left = watch->for_ns - so_far.elapsed_ns;
+        bool over =
+            adp_scraper_step(watch->scraper, left < STEP_NS ? left : STEP_NS, &round);
+        so_far.elapsed_ns = clock->mono_ns(clock->ctx) - start;
+        if (!over)
+            continue;
+        so_far.passed = round.passed;
+        code = take_failures(watch, &round, &so_far, err);
+        if (code == 0 && round.page)
+            code = take_page(watch, lane, &round, &so_far, err);
+        if (watch->on_round)
+            watch->on_round(watch->ctx, &so_far);
+    }
+    adp_lane_close(lane);
+    *ret = so_far;
+    return code;
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* Where a page is (address.h). */
+#include "runtime/scrape/address.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define EXPECTED "expected http://HOST:PORT/metrics, https://HOST or unix:/SOCKET"
+
+static const char *behind(const char *text, const char *start)
+{
+    size_t n = strlen(start);
+    return strncmp(text, start, n) == 0 ? text + n : NULL;
+}
+
+bool adp_address_is(const char *text)
+{
+    return strstr(text, "://") || behind(text, "unix:/");
+}
+
+/* Only what may stand in an address: curl would send the rest as it is, and a line feed
+ * would end our request. */
+static bool is_plain(const char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text <= ' ' || (unsigned char)*text > '~')
+            return false;
+    return true;
+}
+
+static int read_unix(const char *rest, struct adp_address *ret, struct adp_error *err)
+{
+    const char *colon = strchr(rest, ':');
+    size_t len = colon ? (size_t)(colon - rest) : strlen(rest);
+    const char *path = colon ? colon + 1 : "/metrics";
+    if (*rest != '/' || len < 2 || len > ADP_SOCKET_MAX)
+        return adp_error_set(err, ADP_EINVAL,
+                             "not a unix socket's path, expected 2 to %d bytes that "
+                             "begin with /",
+                             ADP_SOCKET_MAX);
+    if (*path != '/')
+        return adp_error_set(err, ADP_EINVAL,
+                             "what follows the socket is not a path, expected "
+                             "unix:/SOCKET:/PATH");
+    struct adp_address at;
+    memcpy(at.socket, rest, len);
+    at.socket[len] = '\0';
+    snprintf(at.url, sizeof at.url, "http://localhost%s", path);
+    int shown = (int)strcspn(path, "?#");
+    snprintf(at.shown, sizeof at.shown, "unix:%s:%.*s%s", at.socket, shown, path,
+             path[shown] ? "?..." : "");
+    *ret = at;
+    return 0;
+}
+
+/* `host`: what follows the scheme of `len` bytes. */
+static int read_http(const char *text, size_t len, struct adp_address *ret,
+                     struct adp_error *err)
+{
+    const char *host = text + len;
+    size_t name = strcspn(host, "/?#");
+    const char *rest = host + name;
+    const char *bare = host; /* behind user and password */
+    for (const char *c = host; c < rest; c++)
+        if (*c == '@')
+            bare = c + 1;
+    if (bare == rest || *bare == ':')
+        return adp_error_set(err, ADP_EINVAL, "an address without a host, " EXPECTED);
+    const char *path = *rest == '/' ? "" : "/metrics";
+    int shown = (int)strcspn(rest, "?#");
+    struct adp_address at = { .socket = "" };
+    snprintf(at.url, sizeof at.url, "%.*s%s%s", (int)(rest - text), text, path, rest);
+    snprintf(at.shown, sizeof at.shown, "%.*s%.*s%s%.*s%s", (int)len, text,
+             (int)(rest - bare), bare, path, shown, rest, rest[shown] ? "?..." : "");
+    *ret = at;
+    return 0;
+}
+
+int adp_address_read(const char *text, struct adp_address *ret, struct adp_error *err)
+{
+    if (strlen(text) > ADP_ADDRESS_MAX)
+        return adp_error_set(err, ADP_EINVAL, "an address of more than %d bytes",
+                             ADP_ADDRESS_MAX);
+    if (!is_plain(text))
+        return adp_error_set(err, ADP_EINVAL,
+                             "an address with a blank, a control byte or a byte that is "
+                             "not ASCII: write it as %%xx");
+    if (behind(text, "unix:"))
+        return read_unix(behind(text, "unix:"), ret, err);
+    if (behind(text, "http://"))
+        return read_http(text, strlen("http://"), ret, err);
+    if (behind(text, "https://"))
+        return read_http(text, strlen("https://"), ret, err);
+    return adp_error_set(err, ADP_EINVAL, "not an address, " EXPECTED);
+}

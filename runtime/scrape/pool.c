@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/* Several pages as one (pool.h). */
+#include "runtime/scrape/pool.h"
+
+#include "core/number.h"
+
+#include <math.h>
+#include <string.h>
+
+/* In double quotes; the escapes of the text format. */
+static void put_quoted(struct adp_line *page, const char *text, size_t len)
+{
+    adp_line_put(page, "\"", 1);
+    for (size_t i = 0; i < len; i++) {
+        if (text[i] == '\\' || text[i] == '"')
+            adp_line_put(page, "\\", 1);
+        if (text[i] == '\n')
+            adp_line_puts(page, "\\n");
+        else
+            adp_line_put(page, text + i, 1);
+    }
+    adp_line_put(page, "\"", 1);
+}
+
+static bool is_plain(struct adp_str name)
+{
+    for (size_t i = 0; i < name.n; i++) {
+        char c = name.p[i];
+        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+        if (!letter && c != ':' && !(i && c >= '0' && c <= '9'))
+            return false;
+    }
+    return name.n > 0;
+}
+
+static void put_value(struct adp_line *page, double value)
+{
+    char text[ADP_NUMBER_MAX];
+    if (isnan(value))
+        adp_line_puts(page, " NaN");
+    else if (isinf(value))
+        adp_line_puts(page, value > 0 ? " +Inf" : " -Inf");
+    else {
+        adp_line_put(page, " ", 1);
+        adp_line_put(page, text, adp_number_print(text, value));
+    }
+}
+
+static void put_labels(struct adp_line *page, const struct adp_series *s,
+                       const char *name, bool plain)
+{
+    adp_line_put(page, "{", 1);
+    if (!plain) {
+        put_quoted(page, s->name.p, s->name.n);
+        adp_line_put(page, ",", 1);
+    }
+    for (uint32_t i = 0; i < s->n_labels; i++) {
+        const struct adp_label *l = &s->labels[i];
+        bool taken = l->name.n == strlen(ADP_POOL_LABEL) &&
+                     memcmp(l->name.p, ADP_POOL_LABEL, l->name.n) == 0;
+        if (taken)
+            adp_line_puts(page, "exported_" ADP_POOL_LABEL);
+        else if (is_plain(l->name) && !memchr(l->name.p, ':', l->name.n))
+            adp_line_put(page, l->name.p, l->name.n);
+        else
+            put_quoted(page, l->name.p, l->name.n);
+        adp_line_put(page, "=", 1);
+        put_quoted(page, l->value.p, l->value.n);
+        adp_line_put(page, ",", 1);
+    }
+    adp_line_puts(page, ADP_POOL_LABEL "=");
+    put_quoted(page, name, strlen(name));
+    adp_line_put(page, "}", 1);
+}
+
+void adp_pool_write(struct adp_line *page, const struct adp_metrics *metrics,
+                    const char *name, double measured_s)
+{
+    uint32_t n = adp_metrics_count(metrics);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct adp_series *s = adp_metrics_at(metrics, i);
+        bool plain = is_plain(s->name);
+        if (plain)
+            adp_line_put(page, s->name.p, s->name.n);
+        put_labels(page, s, name, plain);
+        put_value(page, s->value);
+        double time_s = s->has_time ? s->time_s : measured_s;
+        if (time_s != 0.0 && fabs(time_s) < 9e15) {
+            adp_line_put(page, " ", 1);
+            adp_line_i64(page, (int64_t)floor(time_s * 1e3));
+        }
+        adp_line_put(page, "\n", 1);
+    }
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* Several pages as one: every series with a label that says whose it is. */
+#ifndef ADP_SCRAPE_POOL_H
+#define ADP_SCRAPE_POOL_H
+
+#include "core/line.h"
+#include "core/metrics.h"
+
+#define ADP_POOL_LABEL "target"
+
+/* Appends the series of `metrics` in Prometheus' text format, each with the label
+ * target="NAME"; a label of that name which is there already becomes exported_target, as
+ * Prometheus itself has it. `measured_s`: for series that carry no timestamp, in seconds
+ * since the epoch; 0: none. */
+void adp_pool_write(struct adp_line *page, const struct adp_metrics *metrics,
+                    const char *name, double measured_s);
+
+#endif

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: MIT */
+/* Scraping (scrape.h).
+ *
+ * A target: idle ─ due ─► asked ─ came, failed ─► idle. A round is open from the first
+ * asking (or the first answer that no open round waits for) until it is given out. */
+#include "runtime/scrape/scrape.h"
+
+#include "core/promtext.h"
+#include "runtime/scrape/fetch.h"
+#include "runtime/scrape/pool.h"
+#include "runtime/scrape/schedule.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define HELD_AT_LEAST_NS 5000000000u
+
+struct target {
+    struct adp_schedule schedule;
+    bool asked;
+    bool in_round;    /* the round that is open waits for it */
+    bool answered;    /* came or failed in the round that is open */
+    bool fresh;       /* came in it */
+    bool whole;       /* `metrics` is a page that came */
+    const char *page; /* the last one's bytes, the wire's; while fresh */
+    size_t len;
+    uint64_t came_ns, came_wall_ns;
+    uint32_t bad_lines;
+    struct adp_metrics *metrics; /* owned; NULL with a single target */
+};
+
+struct adp_scraper {
+    struct adp_scrape_target *given; /* owned; strings borrowed */
+    struct adp_address *at;
+    struct target *target;
+    uint32_t n;
+    bool started; /* a first step was made, and the schedules with it */
+    struct adp_clock clock;
+    struct adp_fetch *fetch; /* NULL: the wire is not ours */
+    const struct adp_wire *wire;
+    struct adp_metrics *tried; /* a single target's page, read to see that it is one */
+    bool open;
+    uint64_t opened_ns, patience_ns;
+    uint32_t n_fresh;
+    struct adp_scrape_failure *failures;
+    uint32_t n_failures;
+    struct adp_line page;
+};
+
+/* --- time --- */
+
+static uint64_t read_clock(clockid_t id)
+{
+    struct timespec t;
+    clock_gettime(id, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static uint64_t machine_wall(void *ctx)
+{
+    (void)ctx;
+    return read_clock(CLOCK_REALTIME);
+}
+
+static uint64_t machine_mono(void *ctx)
+{
+    (void)ctx;
+    return read_clock(CLOCK_MONOTONIC);
+}
+
+static uint64_t now_ns(const struct adp_scraper *s)
+{
+    return s->clock.mono_ns(s->clock.ctx);
+}
+
+/* --- life --- */
+
+static int check(const struct adp_scrape_target *t, struct adp_address *at,
+                 struct adp_error *err)
+{
+    struct adp_error why = { 0 };
+    if (adp_address_read(t->url, at, &why) < 0)
+        return adp_error_set(err, ADP_EINVAL, "%s%s%s", t->name ? t->name : "",
+                             t->name ? ": " : "", why.text);
+    const char *name = t->name ? t->name : at->shown;
+    if (!t->interval_ns || !t->timeout_ns)
+        return adp_error_set(err, ADP_EINVAL, "%s: no interval or no timeout", name);
+    if (!t->cert_file != !t->key_file)
+        return adp_error_set(err, ADP_EINVAL,
+                             "%s: a certificate and its key are given together", name);
+    return 0;
+}
+
+static int fill(struct adp_scraper *s, const struct adp_scrape_target *targets,
+                struct adp_error *err)
+{
+    uint64_t shortest = UINT64_MAX;
+    for (uint32_t i = 0; i < s->n; i++) {
+        int code = check(&targets[i], &s->at[i], err);
+        if (code < 0)
+            return code;
+        s->given[i] = targets[i];
+        if (!s->given[i].name)
+            s->given[i].name = s->at[i].shown;
+        if (targets[i].interval_ns < shortest)
+            shortest = targets[i].interval_ns;
+        if (s->n > 1 && adp_metrics_create(&s->target[i].metrics) < 0)
+            return adp_error_set(err, ADP_ENOMEM, "out of memory");
+    }
+    s->patience_ns = shortest / 10 * 9;
+    return 0;
+}
+
+int adp_scraper_create(struct adp_scraper **ret, const struct adp_scrape_target *targets,
+                       uint32_t n, const struct adp_scrape_options *options,
+                       struct adp_error *err)
+{
+    static const struct adp_clock machine = { NULL, machine_wall, machine_mono,
+                                              machine_mono };
+    if (n == 0 || n > ADP_SCRAPE_MAX_TARGETS)
+        return adp_error_set(err, ADP_EINVAL, "%u pages to scrape, expected 1 to %u", n,
+                             ADP_SCRAPE_MAX_TARGETS);
+    struct adp_scraper *s = calloc(1, sizeof *s);
+    if (!s)
+        return adp_error_set(err, ADP_ENOMEM, "out of memory");
+    s->clock = options && options->clock ? *options->clock : machine;
+    s->n = n;
+    adp_line_init(&s->page);
+    s->given = calloc(n, sizeof *s->given);
+    s->at = calloc(n, sizeof *s->at);
+    s->target = calloc(n, sizeof *s->target);
+    s->failures = calloc(n + 1, sizeof *s->failures); /* and one of ours */
+    int code = s->given && s->at && s->target && s->failures ? 0 : ADP_ENOMEM;
+    if (code == 0)
+        code = adp_metrics_create(&s->tried);
+    if (code < 0)
+        adp_error_set(err, code, "out of memory");
+    else
+        code = fill(s, targets, err);
+    if (code == 0 && options && options->wire)
+        s->wire = options->wire;
+    else if (code == 0 &&
+             (code = adp_fetch_create(&s->fetch, s->given, s->at, n, err)) == 0)
+        s->wire = adp_fetch_wire(s->fetch);
+    if (code < 0)
+        adp_scraper_destroy(s);
+    else
+        *ret = s;
+    return code;
+}
+
+void adp_scraper_destroy(struct adp_scraper *scraper)
+{
+    if (!scraper)
+        return;
+    adp_fetch_destroy(scraper->fetch);
+    for (uint32_t i = 0; scraper->target && i < scraper->n; i++)
+        adp_metrics_destroy(scraper->target[i].metrics);
+    adp_metrics_destroy(scraper->tried);
+    adp_line_finish(&scraper->page);
+    free(scraper->given);
+    free(scraper->at);
+    free(scraper->target);
+    free(scraper->failures);
+    free(scraper);
+}
+
+const char *adp_scraper_name(const struct adp_scraper *scraper, uint32_t target)
+{
+    return scraper->given[target].name;
+}
+
+void adp_scraper_wake(struct adp_scraper *scraper)
+{
+    scraper->wire->wake(scraper->wire->ctx);
+}
+
+/* --- one answer --- */
+
+static void fail(struct adp_scraper *s, uint32_t i, enum adp_scrape_why why,
+                 const char *text)
+{
+    struct adp_scrape_failure *f = &s->failures[s->n_failures++];
+    f->target = i;
+    f->why = why;
+    snprintf(f->text, sizeof f->text, "%.128s: %s: %s", s->given[i].name,
+             adp_scrape_why_word(why), text);
+}
+
+/* The wire saw a page that is whole; here it is read. */
+static void keep(struct adp_scraper *s, uint32_t i, const struct adp_fetched *got)
+{
+    struct target *t = &s->target[i];
+    struct adp_promtext_found found = { 0 };
+    struct adp_error err = { 0 };
+    t->whole = false; /* what was read before is about to go */
+    int code = adp_promtext_read(t->metrics ? t->metrics : s->tried, got->page, got->len,
+                                 &found, &err);
+    if (code < 0) {
+        char text[200];
+        snprintf(text, sizeof text, "line %u: %.150s", err.line, err.text);
+        fail(s, i,
+             code == ADP_ENOMEM  ? ADP_SCRAPE_NO_MEMORY
+             : code == ADP_EFULL ? ADP_SCRAPE_TOO_BIG
+                                 : ADP_SCRAPE_NOT_METRICS,
+             err.line ? text : err.text);
+        return;
+    }
+    t->fresh = t->whole = true;
+    t->page = got->page;
+    t->len = got->len;
+    t->bad_lines = found.bad_lines;
+    t->came_ns = now_ns(s);
+    t->came_wall_ns = s->clock.wall_ns(s->clock.ctx);
+    s->n_fresh++;
+}
+
+static void collect(struct adp_scraper *s)
+{
+    struct adp_fetched got;
+    while (s->wire->take(s->wire->ctx, &got)) {
+        struct target *t = &s->target[got.target];
+        if (!s->open) {
+            s->open = true;
+            s->opened_ns = t->schedule.first_ns;
+        }
+        t->asked = t->in_round = false;
+        t->answered = true;
+        if (got.why == ADP_SCRAPE_FINE)
+            keep(s, got.target, &got);
+        else
+            fail(s, got.target, got.why, got.text);
+    }
+}
+
+/* --- asking --- */
+
+/* One that answered in the open round waits for the next: its page is the wire's, lent until
+ * it is asked again, and a round has one answer of each. */
+static void ask_due(struct adp_scraper *s)
+{
+    uint64_t now = now_ns(s);
+    for (uint32_t i = 0; i < s->n; i++) {
+        struct target *t = &s->target[i];
+        if (t->asked || t->answered || !adp_schedule_take(&t->schedule, now))
+            continue;
+        if (!s->open) {
+            s->open = true;
+            s->opened_ns = now;
+        }
+        t->asked = t->in_round = true;
+        s->wire->ask(s->wire->ctx, i);
+    }
+}
+
+static void start(struct adp_scraper *s, uint64_t now)
+{
+    for (uint32_t i = 0; i < s->n; i++)
+        adp_schedule_init(&s->target[i].schedule, now, s->given[i].interval_ns);
+    s->started = true;
+}
+
+/* When something is to be done again, if nothing comes. */
+static uint64_t next_ns(const struct adp_scraper *s)
+{
+    uint64_t next = UINT64_MAX;
+    for (uint32_t i = 0; i < s->n; i++) {
+        uint64_t due = adp_schedule_due_ns(&s->target[i].schedule);
+        if (!s->target[i].asked && !s->target[i].answered && due < next)
+            next = due;
+    }
+    if (s->open && (s->n_fresh || s->n_failures) && s->opened_ns + s->patience_ns < next)
+        next = s->opened_ns + s->patience_ns;
+    return next;
+}
+
+/* --- a round --- */
+
+static bool is_over(const struct adp_scraper *s)
+{
+    if (!s->open || (!s->n_fresh && !s->n_failures))
+        return false;
+    bool waited_for = false;
+    for (uint32_t i = 0; i < s->n; i++)
+        waited_for |= s->target[i].in_round;
+    return !waited_for || now_ns(s) >= s->opened_ns + s->patience_ns;
+}
+
+static bool is_held(const struct adp_scraper *s, uint32_t i, uint64_t now)
+{
+    const struct target *t = &s->target[i];
+    uint64_t most = 3 * t->schedule.interval_ns;
+    if (most < HELD_AT_LEAST_NS)
+        most = HELD_AT_LEAST_NS;
+    return t->whole && now - t->came_ns <= most;
+}
+
+static void write_pool(struct adp_scraper *s, struct adp_scrape_round *ret)
+{
+    uint64_t now = now_ns(s);
+    adp_line_clear(&s->page);
+    for (uint32_t i = 0; i < s->n; i++) {
+        struct target *t = &s->target[i];
+        bool held = !t->fresh && is_held(s, i, now);
+        if (t->fresh || held)
+            adp_pool_write(&s->page, t->metrics, s->given[i].name,
+                           held ? (double)t->came_wall_ns * 1e-9 : 0.0);
+        ret->held += held;
+        ret->gone += !t->fresh && !held;
+    }
+    if (s->page.broken) { /* the page before stays, and ages */
+        fail(s, 0, ADP_SCRAPE_NO_MEMORY, "out of memory");
+        return;
+    }
+    ret->page = s->page.text ? s->page.text : "";
+    ret->len = s->page.len;
+}
+
+static void close_round(struct adp_scraper *s, struct adp_scrape_round *ret)
+{
+    *ret = (struct adp_scrape_round) { .fresh = s->n_fresh };
+    if (s->n > 1 && s->n_fresh)
+        write_pool(s, ret);
+    else if (s->n_fresh) {
+        ret->page = s->target[0].page;
+        ret->len = s->target[0].len;
+    } else
+        ret->gone = s->n;
+    for (uint32_t i = 0; i < s->n; i++) {
+        if (s->target[i].fresh)
+            ret->bad_lines += s->target[i].bad_lines;
+        ret->passed += s->target[i].schedule.passed;
+        s->target[i].answered = s->target[i].fresh = s->target[i].in_round = false;
+    }
+    ret->failures = s->failures;
+    ret->n_failures = s->n_failures;
+    s->n_fresh = s->n_failures = 0;
+    s->open = false;
+}
+
+bool adp_scraper_step(struct adp_scraper *scraper, uint64_t wait_ns,
+                      struct adp_scrape_round *ret)
+{
+    struct adp_scraper *s = scraper;
+    uint64_t now = now_ns(s), until = now + wait_ns < now ? UINT64_MAX : now + wait_ns;
+    if (!s->started)
+        start(s, now);
+    ask_due(s);
+    collect(s);
+    if (!is_over(s)) {
+        uint64_t next = next_ns(s);
+        now = now_ns(s);
+        next = next < until ? next : until;
+        s->wire->wait(s->wire->ctx, next > now ? next - now : 0);
+        collect(s);
+    }
+    if (!is_over(s))
+        return false;
+    close_round(s, ret);
+    return true;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/* Scraping: pages of metrics from where engines show them, one text for the runtime.
+ *
+ * Pull: whoever owns the scraper calls adp_scraper_step in a loop, in a thread of its own
+ * if others must not wait; each step gives at most one round. A round is what was asked
+ * for together: it ends when all of it has come or failed, or, if something has, after
+ * nine tenths of the shortest interval; what comes later belongs to the next.
+ *
+ *  1. An absolute schedule (schedule.h): no drift, no burst after a stall; a target that
+ *     has not answered yet is not asked again.
+ *  2. A page is whole or it is not used. What went wrong is named (why.h), never a zero,
+ *     and never an empty page.
+ *  3. Of several targets the round's page holds every series with a label `target`. One
+ *     that fails is held: its last page stays, its series stamped with the time they were
+ *     measured, so that they age like any. After three intervals, and 5 s at least, it is
+ *     gone until it answers. Of a single target nothing is held: no page, no round's page.
+ *  4. No secret (bearer token, user, password, query) is in any text that comes out.
+ *  5. Memory: 16 MiB of page for each target, and what was read of them. */
+#ifndef ADP_SCRAPE_SCRAPE_H
+#define ADP_SCRAPE_SCRAPE_H
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "runtime/scrape/address.h"
+#include "runtime/scrape/wire.h"
+
+#define ADP_SCRAPE_MAX_TARGETS 64u
+
+/* One page. Strings are borrowed for the life of the scraper. */
+struct adp_scrape_target {
+    const char *name; /* what texts and the label `target` call it; NULL: its address */
+    const char *url;  /* address.h */
+    uint64_t interval_ns, timeout_ns; /* both above 0; a timeout may exceed the interval:
+                                         slots are passed over while it is waited for */
+    const char *bearer_file;          /* token, read anew each time; NULL: none */
+    const char *ca_file;              /* who may have signed its certificate; NULL: the
+                                         system's */
+    const char *cert_file, *key_file; /* ours; NULL: none */
+    bool insecure;                    /* take any certificate */
+};
+
+struct adp_scrape_options {
+    const struct adp_clock *clock; /* NULL: the machine's */
+    const struct adp_wire *wire;   /* NULL: libcurl. Both borrowed */
+};
+
+struct adp_scrape_failure {
+    uint32_t target;
+    enum adp_scrape_why why;
+    char text[400]; /* "NAME: WORD: sentence", as the log has it */
+};
+
+struct adp_scrape_round {
+    const char *page; /* the text to publish; NULL: nothing came. Borrowed until the next
+                         step */
+    size_t len;
+    uint32_t fresh, held, gone; /* targets: on the page anew, held, not on it */
+    const struct adp_scrape_failure *failures; /* as page */
+    uint32_t n_failures;
+    uint32_t bad_lines; /* of the fresh pages, skipped */
+    uint64_t passed;    /* slots passed over since the first round, of all targets */
+};
+
+struct adp_scraper;
+
+/* ADP_EINVAL: no target, more than 64, an address that is none, a cert without its key;
+ * ADP_ENOMEM; ADP_EIO. Nothing is asked before the first step, which is when the first
+ * slots are due. [control] */
+int adp_scraper_create(struct adp_scraper **ret, const struct adp_scrape_target *targets,
+                       uint32_t n, const struct adp_scrape_options *options,
+                       struct adp_error *err);
+void adp_scraper_destroy(struct adp_scraper *scraper);
+
+/* Does what is due, and waits at most `wait_ns` for a round. True: *ret is one. False: no
+ * round within that time, or woken. [control] */
+bool adp_scraper_step(struct adp_scraper *scraper, uint64_t wait_ns,
+                      struct adp_scrape_round *ret);
+/* Ends a waiting step early. [any] */
+void adp_scraper_wake(struct adp_scraper *scraper);
+
+/* What texts call it; borrowed. */
+const char *adp_scraper_name(const struct adp_scraper *scraper, uint32_t target);
+
+#endif

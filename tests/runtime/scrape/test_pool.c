@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/promtext.h"
+#include "runtime/scrape/pool.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const char *page;
+    double measured_s;
+    const char *pooled;
+} pages[] = {
+    { "a 1\n", 0, "a{target=\"x\\\"y\"} 1\n" },
+    { "a{b=\"c\"} 0.25\n", 0, "a{b=\"c\",target=\"x\\\"y\"} 0.25\n" },
+    { "a{target=\"t\"} 1\n", 0, "a{exported_target=\"t\",target=\"x\\\"y\"} 1\n" },
+    { "{\"my.name\",\"l.m\"=\"v\"} 1\n", 0,
+      "{\"my.name\",\"l.m\"=\"v\",target=\"x\\\"y\"} 1\n" },
+    { "a NaN\n", 0, "a{target=\"x\\\"y\"} NaN\n" },
+    { "a +Inf\n", 0, "a{target=\"x\\\"y\"} +Inf\n" },
+    { "a -Inf\n", 0, "a{target=\"x\\\"y\"} -Inf\n" },
+    { "a{b=\"\\\\ \\\" \\n\"} 1\n", 0, "a{b=\"\\\\ \\\" \\n\",target=\"x\\\"y\"} 1\n" },
+    { "a 1\n", 1700000000.25, "a{target=\"x\\\"y\"} 1 1700000000250\n" },
+    { "a 1 1600000000000\n", 1700000000, "a{target=\"x\\\"y\"} 1 1600000000000\n" },
+};
+
+START_TEST(each_series_says_whose_it_is_and_when_it_was_measured)
+{
+    struct adp_metrics *metrics;
+    struct adp_line page;
+    adp_line_init(&page);
+    ck_assert_int_eq(adp_metrics_create(&metrics), 0);
+    ck_assert_int_eq(
+        adp_promtext_read(metrics, pages[_i].page, strlen(pages[_i].page), NULL, NULL),
+        0);
+    adp_pool_write(&page, metrics, "x\"y", pages[_i].measured_s);
+    ck_assert_uint_eq(page.len, strlen(pages[_i].pooled));
+    ck_assert_msg(memcmp(page.text, pages[_i].pooled, page.len) == 0, "%.*s",
+                  (int)page.len, page.text);
+    /* And it can be read. */
+    ck_assert_int_eq(adp_promtext_read(metrics, page.text, page.len, NULL, NULL), 0);
+    ck_assert_uint_eq(adp_metrics_count(metrics), 1);
+    adp_metrics_destroy(metrics);
+    adp_line_finish(&page);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("pool");
+    TCase *tc = tcase_create("pool");
+    tcase_add_loop_test(tc, each_series_says_whose_it_is_and_when_it_was_measured, 0,
+                        sizeof pages / sizeof pages[0]);
+    suite_add_tcase(suite, tc);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT */
+/* The scraper over a simulated wire and clock: who answers when is a script. */
+#include "runtime/scrape/scrape.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MS 1000000ull
+#define S  1000000000ull
+
+enum { MOST = 4 };
+
+/* Simulated engines. */
+static struct {
+    uint64_t now;
+    struct {
+        uint64_t takes_ns; /* an answer; UINT64_MAX: none ever */
+        enum adp_scrape_why why;
+        const char *page;
+        bool asked;
+        uint64_t ready_ns;
+        uint32_t times; /* it was asked */
+        uint64_t asked_at[8];
+    } engine[MOST];
+    uint64_t stall_ns; /* added to the next wait: the machine slept */
+} world;
+
+static uint64_t mono(void *ctx)
+{
+    (void)ctx;
+    return world.now;
+}
+
+static uint64_t wall(void *ctx)
+{
+    (void)ctx;
+    return 1700000000u * S + world.now;
+}
+
+static void ask(void *ctx, uint32_t i)
+{
+    (void)ctx;
+    ck_assert_msg(!world.engine[i].asked, "asked again before it answered");
+    world.engine[i].asked = true;
+    world.engine[i].ready_ns = world.engine[i].takes_ns == UINT64_MAX
+                                   ? UINT64_MAX
+                                   : world.now + world.engine[i].takes_ns;
+    world.engine[i].asked_at[world.engine[i].times++ % 8] = world.now;
+}
+
+static void wait_for(void *ctx, uint64_t ns)
+{
+    (void)ctx;
+    uint64_t until = world.now + ns;
+    for (int i = 0; i < MOST; i++)
+        if (world.engine[i].asked && world.engine[i].ready_ns < until)
+            until = world.engine[i].ready_ns;
+    world.now = (until > world.now ? until : world.now) + world.stall_ns;
+    world.stall_ns = 0;
+}
+
+static bool take(void *ctx, struct adp_fetched *ret)
+{
+    (void)ctx;
+    for (uint32_t i = 0; i < MOST; i++)
+        if (world.engine[i].asked && world.engine[i].ready_ns <= world.now) {
+            world.engine[i].asked = false;
+            *ret = (struct adp_fetched) { .target = i, .why = world.engine[i].why };
+            if (ret->why == ADP_SCRAPE_FINE) {
+                ret->page = world.engine[i].page;
+                ret->len = strlen(ret->page);
+            } else
+                snprintf(ret->text, sizeof ret->text, "as the script has it");
+            return true;
+        }
+    return false;
+}
+
+static void wake(void *ctx)
+{
+    (void)ctx;
+}
+
+static const struct adp_wire wire = { NULL, ask, wait_for, take, wake };
+static const struct adp_clock clock_of_the_world = { NULL, wall, mono, mono };
+static const struct adp_scrape_options options = { .clock = &clock_of_the_world,
+                                                   .wire = &wire };
+
+static struct adp_scraper *open_scraper(uint32_t n, uint64_t interval_ns,
+                                        uint64_t timeout_ns)
+{
+    static const char *const names[] = { "a", "b", "c", "d" };
+    struct adp_scrape_target targets[MOST] = { 0 };
+    struct adp_scraper *s;
+    struct adp_error err = { 0 };
+    memset(&world, 0, sizeof world);
+    world.now = 100 * S;
+    for (uint32_t i = 0; i < n; i++) {
+        targets[i] = (struct adp_scrape_target) { .name = names[i],
+                                                  .url = "http://engine/metrics",
+                                                  .interval_ns = interval_ns,
+                                                  .timeout_ns = timeout_ns };
+        world.engine[i].page = "up 1\n";
+        world.engine[i].takes_ns = 10 * MS;
+    }
+    ck_assert_msg(adp_scraper_create(&s, targets, n, &options, &err) == 0, "%s",
+                  err.text);
+    return s;
+}
+
+/* The next round, waiting as long as it takes. */
+static struct adp_scrape_round next_round(struct adp_scraper *s)
+{
+    struct adp_scrape_round round;
+    for (int i = 0; i < 1000; i++)
+        if (adp_scraper_step(s, 10 * S, &round))
+            return round;
+    ck_abort_msg("no round");
+    return round;
+}
+
+static void page_is(const struct adp_scrape_round *round, const char *page)
+{
+    ck_assert_ptr_nonnull(round->page);
+    ck_assert_msg(round->len == strlen(page) &&
+                      memcmp(round->page, page, round->len) == 0,
+                  "%.*s", (int)round->len, round->page);
+}
+
+START_TEST(an_hour_of_scraping_drifts_less_than_one_interval)
+{
+    struct adp_scraper *s = open_scraper(1, S, S);
+    for (uint64_t k = 0; k < 3600; k++) {
+        world.engine[0].takes_ns = (k * 37 % 500) * MS; /* 0 to 0.5 s */
+        struct adp_scrape_round round = next_round(s);
+        page_is(&round, "up 1\n");
+        ck_assert_uint_eq(round.passed, 0);
+        uint64_t asked = world.engine[0].asked_at[k % 8];
+        ck_assert_uint_eq(asked, 100 * S + k * S);
+    }
+    ck_assert_uint_eq(world.engine[0].times, 3600);
+    adp_scraper_destroy(s);
+}
+END_TEST
+
+START_TEST(after_a_stall_there_is_no_burst)
+{
+    struct adp_scraper *s = open_scraper(1, S, S);
+    next_round(s);
+    world.stall_ns = 7 * S; /* of the wait for slot 101 */
+    struct adp_scrape_round round = next_round(s);
+    ck_assert_uint_eq(world.engine[0].times, 2);
+    ck_assert_uint_eq(world.engine[0].asked_at[1], 108 * S);
+    ck_assert_uint_eq(round.passed, 7); /* 101 to 107 */
+    next_round(s);
+    ck_assert_uint_eq(world.engine[0].asked_at[2], 109 * S);
+    adp_scraper_destroy(s);
+}
+END_TEST
+
+START_TEST(a_slow_target_is_not_asked_again_before_it_answered)
+{
+    struct adp_scraper *s = open_scraper(1, S, 5 * S);
+    world.engine[0].takes_ns = 2300 * MS;
+    next_round(s); /* 100 to 102.3, so slots 101 and 102 have nobody to ask */
+    next_round(s); /* 102.3 is not too late for slot 102 */
+    ck_assert_uint_eq(world.engine[0].asked_at[1], 102 * S + 300 * MS);
+    struct adp_scrape_round round = next_round(s); /* 104.6 is, for slot 104: 105 */
+    ck_assert_uint_eq(world.engine[0].asked_at[2], 105 * S);
+    ck_assert_uint_eq(round.passed, 3); /* 101, 103, 104 */
+    adp_scraper_destroy(s);
+}
+END_TEST
+
+START_TEST(a_failure_is_a_round_without_a_page_and_says_why)
+{
+    struct adp_scraper *s = open_scraper(1, S, S);
+    next_round(s);
+    world.engine[0].why = ADP_SCRAPE_TIMEOUT;
+    struct adp_scrape_round round = next_round(s);
+    ck_assert_ptr_null(round.page);
+    ck_assert_uint_eq(round.n_failures, 1);
+    ck_assert_int_eq(round.failures[0].why, ADP_SCRAPE_TIMEOUT);
+    ck_assert_str_eq(round.failures[0].text, "a: timeout: as the script has it");
+    ck_assert_uint_eq(round.gone, 1);
+    world.engine[0].why = ADP_SCRAPE_FINE;
+    round = next_round(s);
+    page_is(&round, "up 1\n");
+    ck_assert_uint_eq(round.n_failures, 0);
+    adp_scraper_destroy(s);
+}
+END_TEST
+
+START_TEST(what_reads_as_no_metrics_is_a_failure)
+{
+    struct adp_scraper *s = open_scraper(1, S, S);
+    world.engine[0].page = "{\"status\":\"ok\"}";
+    struct adp_scrape_round round = next_round(s);
+    ck_assert_ptr_null(round.page);
+    ck_assert_uint_eq(round.n_failures, 1);
+    ck_assert_int_eq(round.failures[0].why, ADP_SCRAPE_NOT_METRICS);
+    adp_scraper_destroy(s);
+}
+END_TEST
+
+START_TEST(bad_lines_cost_themselves_and_are_counted)
+{
+    struct adp_scraper *s = open_scraper(1, S, S);
+    world.engine[0].page = "up 1\nb none\n";
+    struct adp_scrape_round round = next_round(s);
+    page_is(&round, "up 1\nb none\n");
+    ck_assert_uint_eq(round.bad_lines, 1);
+    adp_scraper_destroy(s);
+}
+END_TEST
+
+START_TEST(several_targets_make_one_page_per_slot)
+{
+    struct adp_scraper *s = open_scraper(2, S, S);
+    world.engine[1].page = "up 2\n";
+    world.engine[1].takes_ns = 300 * MS;
+    struct adp_scrape_round round = next_round(s);
+    page_is(&round, "up{target=\"a\"} 1\nup{target=\"b\"} 2\n");
+    ck_assert_uint_eq(world.now, 100 * S + 300 * MS);
+    ck_assert_uint_eq(round.fresh, 2);
+    next_round(s);
+    ck_assert_uint_eq(world.engine[0].asked_at[1], 101 * S);
+    ck_assert_uint_eq(world.engine[1].asked_at[1], 101 * S);
+    adp_scraper_destroy(s);
+}
+END_TEST
+
+START_TEST(one_that_fails_is_held_with_its_time_and_then_gone)
+{
+    struct adp_scraper *s = open_scraper(2, S, S);
+    next_round(s);
+    world.engine[1].why = ADP_SCRAPE_CONNECTION_REFUSED;
+    /* It came at 100.01; 5 s later it is gone. */
+    for (int k = 1; k <= 4; k++) {
+        struct adp_scrape_round round = next_round(s);
+        page_is(&round, "up{target=\"a\"} 1\nup{target=\"b\"} 1 1700000100010\n");
+        ck_assert_uint_eq(round.held, 1);
+        ck_assert_str_eq(round.failures[0].text,
+                         "b: connection_refused: as the script has it");
+    }
+    struct adp_scrape_round round = next_round(s); /* 105.01: exactly 5 s */
+    ck_assert_uint_eq(round.held, 1);
+    round = next_round(s);
+    page_is(&round, "up{target=\"a\"} 1\n");
+    ck_assert_uint_eq(round.held, 0);
+    ck_assert_uint_eq(round.gone, 1);
+    world.engine[1].why = ADP_SCRAPE_FINE;
+    round = next_round(s);
+    page_is(&round, "up{target=\"a\"} 1\nup{target=\"b\"} 1\n");
+    adp_scraper_destroy(s);
+}
+END_TEST
+
+START_TEST(all_failing_is_a_round_without_a_page)
+{
+    struct adp_scraper *s = open_scraper(2, S, S);
+    next_round(s);
+    world.engine[0].why = world.engine[1].why = ADP_SCRAPE_NOT_FOUND;
+    struct adp_scrape_round round = next_round(s);
+    ck_assert_ptr_null(round.page);
+    ck_assert_uint_eq(round.n_failures, 2);
+    adp_scraper_destroy(s);
+}
+END_TEST
+
+START_TEST(a_stalled_target_does_not_hold_the_others_up)
+{
+    struct adp_scraper *s = open_scraper(2, S, 5 * S);
+    world.engine[1].takes_ns = 5 * S;
+    world.engine[1].why = ADP_SCRAPE_TIMEOUT;
+    for (uint64_t k = 0; k < 5; k++) {
+        struct adp_scrape_round round = next_round(s);
+        page_is(&round, "up{target=\"a\"} 1\n");
+        /* In slot 100 both are waited for; later the stalled one was not asked. */
+        ck_assert_uint_eq(world.now, 100 * S + k * S + (k == 0 ? 900 * MS : 10 * MS));
+        ck_assert_uint_eq(round.n_failures, 0);
+    }
+    struct adp_scrape_round round = next_round(s); /* the failure, at 105 s */
+    ck_assert_uint_eq(round.n_failures, 1);
+    ck_assert_int_eq(round.failures[0].why, ADP_SCRAPE_TIMEOUT);
+    ck_assert_uint_eq(world.now, 105 * S);
+    adp_scraper_destroy(s);
+}
+END_TEST
+
+START_TEST(a_step_waits_no_longer_than_it_may)
+{
+    struct adp_scraper *s = open_scraper(1, S, 5 * S);
+    struct adp_scrape_round round;
+    world.engine[0].takes_ns = 3 * S;
+    ck_assert(!adp_scraper_step(s, 250 * MS, &round));
+    ck_assert_uint_eq(world.now, 100 * S + 250 * MS);
+    adp_scraper_destroy(s);
+}
+END_TEST
+
+static const struct {
+    struct adp_scrape_target target;
+    const char *says;
+} wrong[] = {
+    { { .url = "h:8000", .interval_ns = S, .timeout_ns = S }, "not an address" },
+    { { .name = "n", .url = "x", .interval_ns = S, .timeout_ns = S },
+      "n: not an address" },
+    { { .url = "http://u:p@h/m?s", .timeout_ns = S }, "http://h/m?...: no interval" },
+    { { .url = "http://h/m", .interval_ns = S, .timeout_ns = S, .cert_file = "c" },
+      "given together" },
+};
+
+START_TEST(a_target_that_cannot_be_is_refused)
+{
+    struct adp_scraper *s = NULL;
+    struct adp_error err = { 0 };
+    ck_assert_int_eq(adp_scraper_create(&s, &wrong[_i].target, 1, NULL, &err),
+                     ADP_EINVAL);
+    ck_assert_msg(strstr(err.text, wrong[_i].says) != NULL, "%s", err.text);
+    ck_assert_ptr_null(s);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("scrape");
+    TCase *tc = tcase_create("scrape");
+    tcase_add_test(tc, an_hour_of_scraping_drifts_less_than_one_interval);
+    tcase_add_test(tc, after_a_stall_there_is_no_burst);
+    tcase_add_test(tc, a_slow_target_is_not_asked_again_before_it_answered);
+    tcase_add_test(tc, a_failure_is_a_round_without_a_page_and_says_why);
+    tcase_add_test(tc, what_reads_as_no_metrics_is_a_failure);
+    tcase_add_test(tc, bad_lines_cost_themselves_and_are_counted);
+    tcase_add_test(tc, several_targets_make_one_page_per_slot);
+    tcase_add_test(tc, one_that_fails_is_held_with_its_time_and_then_gone);
+    tcase_add_test(tc, all_failing_is_a_round_without_a_page);
+    tcase_add_test(tc, a_stalled_target_does_not_hold_the_others_up);
+    tcase_add_test(tc, a_step_waits_no_longer_than_it_may);
+    tcase_add_loop_test(tc, a_target_that_cannot_be_is_refused, 0,
+                        sizeof wrong / sizeof wrong[0]);
+    suite_add_tcase(suite, tc);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
