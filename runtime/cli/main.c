@@ -30,6 +30,7 @@ static const struct adp_command *const commands[] = {
     &adp_cmd_check,
     &adp_cmd_new,
     &adp_cmd_watch,
+    &adp_cmd_serve,
     &adp_cmd_report,
     &adp_cmd_compare,
     &adp_cmd_experiments,
