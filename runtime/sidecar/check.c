@@ -55,7 +55,7 @@ static int say_scrapes(FILE *to, const struct adp_config *c, adp_error *err)
 static int check(const adp_runtime *rt, FILE *to, adp_error *err)
 {
     const struct adp_config *c = adp_host_config(rt);
-    struct adp_token token = { 0 };
+    struct adp_token token = { NULL };
     int code = adp_token_read(&token, c->serve.token_file, err);
     adp_token_finish(&token);
     if (code < 0)
