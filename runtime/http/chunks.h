@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* A chunked body (RFC 9112, 7.1), decoded where it lies.
  *
- * Written out here and not left to llhttp: it takes a bare LF for the end of a line in places,
- * bounds neither extensions nor leading zeros, and reports trailers as header fields. The fuzz
- * target holds that wherever both accept, both see the same bytes. */
+ * Written out here and not left to llhttp: in strict mode, too, 8.1 takes a bare LF for the last
+ * line and folded trailers, bounds neither extensions nor leading zeros, and reports trailers as
+ * header fields. The fuzz target holds that wherever both accept, both see the same bytes. */
 #ifndef ADP_HTTP_CHUNKS_H
 #define ADP_HTTP_CHUNKS_H
 

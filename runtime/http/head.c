@@ -16,6 +16,7 @@ REFUSE(bad_field, 400, "malformed header field");
 REFUSE(bad_target, 400, "malformed request target");
 REFUSE(no_host, 400, "no Host");
 REFUSE(bad_host, 400, "malformed Host");
+REFUSE(other_host, 400, "Host differs from the request target");
 REFUSE(two_hosts, 400, "more than one Host");
 REFUSE(bad_length, 400, "malformed Content-Length");
 REFUSE(two_lengths, 400, "conflicting message lengths");
@@ -134,7 +135,7 @@ static bool is_host(struct adp_http_text host)
     return host.len > 0;
 }
 
-/* Origin form, absolute form (its authority counts as little as Host does here), or "*". */
+/* Origin form, absolute form, or "*". */
 static const struct adp_http_refusal *read_target(struct adp_http_head *head,
                                                   struct adp_http_text target)
 {
@@ -150,7 +151,8 @@ static const struct adp_http_refusal *read_target(struct adp_http_head *head,
     if (scheme) {
         while (path < target.len && target.at[path] != '/' && target.at[path] != '?')
             path++;
-        if (!is_host((struct adp_http_text) { target.at + scheme, path - scheme }))
+        head->authority = (struct adp_http_text) { target.at + scheme, path - scheme };
+        if (!is_host(head->authority))
             return &bad_target;
     }
     const char *from = target.at + path;
@@ -194,6 +196,7 @@ struct parse {
     llhttp_t parser;
     struct adp_http_head *head;
     size_t max;
+    bool valued; /* the last field has its value */
     bool
         ambiguous; /* llhttp gave something in pieces, or more of it than there are lines */
 };
@@ -207,8 +210,9 @@ static int take_name(llhttp_t *parser, const char *at, size_t len)
         return HPE_USER;
     }
     head->fields[head->n_fields].name = (struct adp_http_text) { at, len };
-    head->fields[head->n_fields].value = (struct adp_http_text) { 0 };
+    head->fields[head->n_fields].value = (struct adp_http_text) { at + len, 0 };
     head->n_fields++;
+    p->valued = false;
     return 0;
 }
 
@@ -216,10 +220,11 @@ static int take_value(llhttp_t *parser, const char *at, size_t len)
 {
     struct parse *p = parser->data;
     struct adp_http_field *field = &p->head->fields[p->head->n_fields - 1];
-    if (field->value.at) {
+    if (p->valued) {
         p->ambiguous = true;
         return HPE_USER;
     }
+    p->valued = true;
     while (len && (at[len - 1] == ' ' || at[len - 1] == '\t'))
         len--;
     field->value = (struct adp_http_text) { at, len };
@@ -312,6 +317,11 @@ static const struct adp_http_refusal *read_fields(struct adp_http_head *head)
         return &old_chunked;
     if (head->minor == 1 && !seen.hosts)
         return &no_host;
+    /* RFC 9112, 3.2.2 lets the target win; a client that means one says so twice. */
+    if (head->authority.len && seen.hosts &&
+        (head->authority.len != head->host.len ||
+         strncasecmp(head->authority.at, head->host.at, head->host.len) != 0))
+        return &other_host;
     /* RFC 9110, 10.1.1: an expectation in HTTP/1.0 is ignored. */
     head->expects_continue = head->expects_continue && head->minor == 1;
     return NULL;
@@ -340,7 +350,7 @@ const struct adp_http_refusal *adp_http_head_parse(struct adp_http_head *ret,
     ret->n_fields = 0;
     ret->content_length = 0;
     ret->chunked = ret->expects_continue = false;
-    ret->host = (struct adp_http_text) { 0 };
+    ret->host = ret->authority = (struct adp_http_text) { 0 };
     const char *cr = memchr(bytes, '\r', len);
     const struct adp_http_refusal *no =
         cr ? read_request_line(ret, bytes, (size_t)(cr - bytes)) : &bad_request_line;

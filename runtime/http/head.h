@@ -40,6 +40,8 @@ struct adp_http_head {
     enum adp_http_method method;
     uint32_t minor;
     struct adp_http_text path, query, host;
+    struct adp_http_text
+        authority;           /* of a target in absolute form; the same as host then */
     uint64_t content_length; /* 0 if it has none */
     bool chunked;
     bool keep_alive;

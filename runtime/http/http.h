@@ -221,11 +221,13 @@ struct adp_http_counts {
  * UV_ENOMEM, UV_EMFILE. [control] */
 int adp_http_server_create(struct adp_http_server **ret,
                            const struct adp_http_options *options);
-/* Closes everything at once, without answers. NULL is fine. [control], not while it runs */
+/* Closes everything at once, without answers; exchanges are still reported gone. NULL is fine.
+ * [control], not while it runs */
 void adp_http_server_destroy(struct adp_http_server *server);
 
 /* Accepts from a listening stream socket, TCP or unix (listen.h; or inherited). The descriptor is
- * taken, also on failure; a socket shared with another server or process is given as a duplicate.
+ * taken, also on failure; a socket shared with another server or process is given as a duplicate,
+ * and whoever takes the path of a unix socket away in the end (adp_http_listen_close) keeps one.
  * UV_EINVAL: not a listening stream socket; UV_ENOMEM. [control] or [loop] */
 int adp_http_server_listen_take(struct adp_http_server *server, int fd);
 

@@ -260,8 +260,7 @@ START_TEST(a_refusal_says_why_closes_and_reads_no_more)
     ck_assert_str_eq(d->out,
                      OK("ok") "HTTP/1.1 400 Bad Request\r\nContent-Length: 34\r\n"
                               "Connection: close\r\nContent-Type: text/plain\r\n\r\n"
-                              "line feed without carriage return\n" +
-                         0);
+                              "line feed without carriage return\n");
     driver_destroy(d);
 }
 END_TEST

@@ -87,8 +87,13 @@ static const struct {
       "malformed request target" },
     { "* to GET", "GET * HTTP/1.1\r\n" H "\r\n", 400, "malformed request target" },
     { "* to OPTIONS", "OPTIONS * HTTP/1.1\r\n" H "\r\n", 0, NULL },
-    { "absolute", "GET http://a:80/b?c HTTP/1.1\r\n" H "\r\n", 0, NULL },
+    { "absolute", "GET http://A/b?c HTTP/1.1\r\n" H "\r\n", 0, NULL },
     { "absolute, without a path", "GET http://a HTTP/1.1\r\n" H "\r\n", 0, NULL },
+    { "absolute, of another host", "GET http://b/ HTTP/1.1\r\n" H "\r\n", 400,
+      "Host differs from the request target" },
+    { "absolute, of another port", "GET http://a:80/ HTTP/1.1\r\n" H "\r\n", 400,
+      "Host differs from the request target" },
+    { "absolute, without Host in 1.0", "GET http://a/ HTTP/1.0\r\n\r\n", 0, NULL },
     { "absolute, with a user", "GET http://u@a/ HTTP/1.1\r\n" H "\r\n", 400,
       "malformed request target" },
     { "absolute, without a host", "GET http:///b HTTP/1.1\r\n" H "\r\n", 400,
@@ -127,6 +132,8 @@ static const struct {
     /* lengths */
     { "length", "POST / HTTP/1.1\r\n" H "Content-Length: 5\r\n\r\n", 0, NULL },
     { "length with zeros", "POST / HTTP/1.1\r\n" H "Content-Length: 005\r\n\r\n", 0,
+      NULL },
+    { "length with blanks", "POST / HTTP/1.1\r\n" H "Content-Length:  5  \r\n\r\n", 0,
       NULL },
     { "length +5", "POST / HTTP/1.1\r\n" H "Content-Length: +5\r\n\r\n", 400,
       "malformed Content-Length" },
@@ -250,12 +257,13 @@ START_TEST(a_head_says_what_was_sent)
 {
     struct adp_http_limits limits = limits_of();
     struct adp_http_head head;
-    const char text[] = "POST http://x:81/v1/decide?always200&a=b HTTP/1.1\r\n"
-                        "Host: example.org:9400\r\n"
-                        "X-Request-Id:\t r 1 \t\r\n"
-                        "EXPECT: 100-Continue\r\n"
-                        "Empty:\r\n"
-                        "content-length: 12\r\n\r\n";
+    const char text[] =
+        "POST http://example.org:9400/v1/decide?always200&a=b HTTP/1.1\r\n"
+        "Host: example.org:9400\r\n"
+        "X-Request-Id:\t r 1 \t\r\n"
+        "EXPECT: 100-Continue\r\n"
+        "Empty:\r\n"
+        "content-length: 12\r\n\r\n";
     ck_assert_ptr_null(read_head(&head, text, sizeof text - 1, &limits));
     ck_assert_int_eq(head.method, ADP_HTTP_POST);
     ck_assert_uint_eq(head.minor, 1);
