@@ -391,8 +391,11 @@ enum adp_label_role adp_label_role(const struct adp_series *series, struct adp_s
 
 /* Labels that tell engines apart. Ranks are not among them: an engine's counters are told
  * by one of its ranks, or by none. */
-static const char *const engines[] = { "engine",      "WorkerId", "ReplicaId",
-                                       "worker_addr", "instance", NULL };
+static const char *const engines[] = {
+    "engine",      "WorkerId", "ReplicaId",
+    "worker_addr", "instance", "target", /* of several pages joined by us */
+    NULL
+};
 
 /* FNV-1a: http://www.isthe.com/chongo/tech/comp/fnv/ */
 static uint64_t hash_on(uint64_t hash, struct adp_str text)

@@ -103,9 +103,10 @@ static const struct adp_series *series_of(const struct adp_metrics *m, const cha
     return i == ADP_NO_SERIES ? NULL : adp_metrics_at(m, i);
 }
 
-/* False when the engine counts nothing that we know of: then nothing can be said. */
-static bool sum_beats(const struct adp_metrics *m, const struct adp_pulse *pulse,
-                      uint64_t engine, double *ret)
+/* NaN when the engine counts nothing that we know of: equal to nothing, it seems to move
+ * with every look, and the engine is believed. */
+static double sum_beats(const struct adp_metrics *m, const struct adp_pulse *pulse,
+                        uint64_t engine)
 {
     bool any = false;
     double sum = 0;
@@ -119,8 +120,7 @@ static bool sum_beats(const struct adp_metrics *m, const struct adp_pulse *pulse
             any = true;
         }
     }
-    *ret = sum;
-    return any;
+    return any ? sum : (double)NAN;
 }
 
 static struct beating *find_beating(struct adp_history *h, const struct adp_pulse *pulse,
@@ -142,7 +142,6 @@ static void feel(struct adp_history *h, const struct adp_metrics *page,
 {
     uint64_t engine = adp_engine_key(running);
     struct beating *b = find_beating(h, pulse, engine);
-    double sum;
     if (!b)
         return;
     if (b->look == h->looks) { /* several ranks of one engine */
@@ -151,10 +150,7 @@ static void feel(struct adp_history *h, const struct adp_metrics *page,
     }
     b->look = h->looks;
     b->running = running->value > 0;
-    if (!sum_beats(page, pulse, engine, &sum)) {
-        b->running = false;
-        return;
-    }
+    double sum = sum_beats(page, pulse, engine);
     h->restarted = h->restarted || sum < b->sum;
     if (!(sum == b->sum))
         b->since_ns = now_ns;

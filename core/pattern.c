@@ -15,7 +15,8 @@
 
 enum { MAX_NESTING = 16, MAX_CLASSES = 16, SET_WORDS = ADP_PATTERN_STEPS / 64 };
 
-enum kind { BYTE, ANY, CLASS, JUMP, FORK, MATCH };
+/* REST: a byte that goes on with a character of UTF-8. */
+enum kind { BYTE, ANY, REST, CLASS, JUMP, FORK, MATCH };
 
 struct step {
     uint8_t kind;
@@ -106,6 +107,15 @@ static int append_class(struct reader *r, const struct class *class)
     return append(r, step);
 }
 
+/* What a character may have behind its first byte. */
+static int append_rest(struct reader *r)
+{
+    int rc = append(r, (struct step) { .kind = FORK, .to = 1, .other = 3 });
+    if (!rc)
+        rc = append(r, (struct step) { .kind = REST });
+    return rc ? rc : append(r, (struct step) { .kind = JUMP, .to = -2 });
+}
+
 static bool is_word_byte(unsigned char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
@@ -154,6 +164,43 @@ static int read_member(struct reader *r, struct class *class)
     return 0;
 }
 
+static const struct {
+    const char *name, *ranges; /* pairs of bytes, both ends of each range */
+} named_classes[] = {
+    { "[:alpha:]", "azAZ" },   { "[:digit:]", "09" },       { "[:alnum:]", "azAZ09" },
+    { "[:lower:]", "az" },     { "[:upper:]", "AZ" },       { "[:xdigit:]", "afAF09" },
+    { "[:space:]", "\t\r  " }, { "[:punct:]", "!/:@[`{~" }, { "[:word:]", "azAZ09__" },
+};
+
+/* At a "[" in a class: a class that has a name. */
+static int read_named_class(struct reader *r, struct class *class)
+{
+    for (size_t i = 0; i < sizeof named_classes / sizeof named_classes[0]; i++) {
+        size_t n = strlen(named_classes[i].name);
+        if (r->len - r->at < n || memcmp(r->text + r->at, named_classes[i].name, n) != 0)
+            continue;
+        for (const char *p = named_classes[i].ranges; *p; p += 2)
+            class_add(class, (unsigned char)p[0], (unsigned char)p[1]);
+        r->at += n;
+        return 0;
+    }
+    return refuse(r, ADP_ESYNTAX, "a class in \"[ ]\" is not known");
+}
+
+static bool opens_named_class(const struct reader *r)
+{
+    return r->text[r->at] == '[' && r->at + 1 < r->len &&
+           strchr(":.=", r->text[r->at + 1]) && r->text[r->at + 1];
+}
+
+/* All characters that are not in it; of those outside ASCII, their first bytes. */
+static void negate(struct class *class)
+{
+    for (unsigned i = 0; i < 4; i++)
+        class->bits[i] = ~class->bits[i];
+    class->bits[2] = 0; /* 0x80 to 0xbf begin no character */
+}
+
 static int read_class(struct reader *r)
 {
     struct class class = { { 0 } };
@@ -162,16 +209,20 @@ static int read_class(struct reader *r)
         r->at++;
     size_t first = r->at;
     while (r->at < r->len && (r->text[r->at] != ']' || r->at == first)) {
-        int rc = read_member(r, &class);
+        int rc =
+            opens_named_class(r) ? read_named_class(r, &class) : read_member(r, &class);
         if (rc)
             return rc;
     }
     if (r->at >= r->len)
         return refuse(r, ADP_ESYNTAX, "a \"[\" is not closed");
     r->at++;
-    for (unsigned i = 0; negated && i < 4; i++)
-        class.bits[i] = ~class.bits[i];
-    return append_class(r, &class);
+    if (class.bits[2] || class.bits[3])
+        return refuse(r, ADP_ESYNTAX, "only ASCII is known in \"[ ]\"");
+    if (negated)
+        negate(&class);
+    int rc = append_class(r, &class);
+    return rc || !negated ? rc : append_rest(r);
 }
 
 static int read_choice(struct reader *r);
@@ -207,7 +258,8 @@ static int read_atom(struct reader *r)
     case '[':
         return read_class(r);
     case '.':
-        return append(r, (struct step) { .kind = ANY });
+        rc = append(r, (struct step) { .kind = ANY });
+        return rc ? rc : append_rest(r);
     case '*':
     case '+':
     case '?':
@@ -363,7 +415,9 @@ static bool takes(const struct adp_pattern *p, const struct step *s, unsigned ch
     case BYTE:
         return s->byte == byte;
     case ANY:
-        return true;
+        return (byte & 0xc0) != 0x80;
+    case REST:
+        return (byte & 0xc0) == 0x80;
     case CLASS:
         return p->classes[s->byte].bits[byte / 64] >> (byte % 64) & 1;
     default:

@@ -1,10 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* Patterns over label values, as =~ and !~ in a selector use them (core/expr.h).
  *
- * The part of RE2's syntax that selectors are written with, always against the whole
- * value: bytes, . (any byte), [a-z] and [^a-z], \d \w \s, a backslash before punctuation,
- * * + ?, |, ( ) and (?: ). A ^ in front and a $ at the end change nothing. Counted
- * repetition, flags and backreferences are refused, not guessed at.
+ * The part of RE2's syntax that selectors are written with, as Prometheus has it: always
+ * against the whole value, and . is any character, a newline too. Characters are UTF-8's.
+ *   a          itself, outside . [ ] ( ) { } * + ? | ^ $ and \
+ *   .          any character
+ *   [a-z] [^a-z]  one of, or none of; in it \d \w \s, [:alpha:] and the like; ASCII only
+ *   \d \w \s   a digit; a digit, letter or _; a blank; ASCII
+ *   \.         a backslash before punctuation: that itself
+ *   e* e+ e?   any number, at least one, at most one
+ *   e|f (e) (?:e)
+ * A ^ in front and a $ at the end change nothing. What else RE2 or POSIX knows (counted
+ * repetition, flags, \b, backreferences, [=a=]) is refused, not guessed at. Where POSIX
+ * reads these otherwise, RE2 is followed: a backslash in [ ] is an escape.
  *
  * libc's regexec is not used because it allocates and may take exponential time. */
 #ifndef ADP_CORE_PATTERN_H

@@ -528,6 +528,8 @@ bool adp_signals_nearest(const struct adp_signals *set, uint32_t signal,
 {
     const struct signal *s = &set->signals[signal];
     uint32_t most = 0;
+    *ret_source = 0;
+    *ret_metric = NULL;
     for (uint32_t i = 0; i < s->n_sources; i++) {
         const char *missing;
         uint32_t near = nearness(set, s->sources[i].expr, metrics, &missing);
@@ -537,7 +539,7 @@ bool adp_signals_nearest(const struct adp_signals *set, uint32_t signal,
         *ret_source = i;
         *ret_metric = missing;
     }
-    return s->n_sources > 0;
+    return most > 0;
 }
 
 /* The family of a histogram's series: without the suffix. */
@@ -559,8 +561,25 @@ static bool is_named(struct adp_str metric, const char *name)
     return asked.n == metric.n && memcmp(asked.p, metric.p, asked.n) == 0;
 }
 
+static bool is_sign_of_life(struct adp_str metric)
+{
+    uint32_t n;
+    const struct adp_sleep *sleeps = adp_sleeps(&n);
+    for (uint32_t i = 0; i < n; i++)
+        if (is_named(metric, sleeps[i].metric))
+            return true;
+    const struct adp_pulse *pulses = adp_pulses(&n);
+    for (uint32_t i = 0; i < n; i++)
+        for (size_t b = 0; b < sizeof pulses[i].beats / sizeof pulses[i].beats[0]; b++)
+            if (pulses[i].beats[b] && is_named(metric, pulses[i].beats[b]))
+                return true;
+    return false;
+}
+
 bool adp_signals_uses(const struct adp_signals *set, struct adp_str metric)
 {
+    if (is_sign_of_life(metric))
+        return true;
     for (uint32_t i = 0; i < set->n_renames; i++)
         if (is_named(metric, set->renames[i].to))
             return true;

@@ -121,13 +121,16 @@ void adp_signals_try(const struct adp_signals *set, uint32_t signal, uint32_t so
  * and the metric that it lacks. Nearest is the one with most of its metrics there; of
  * several, one whose metrics carry a prefix that the page has ("vllm:"), since that is
  * the engine that runs; then the first. *ret_metric is NULL when the page has all of
- * them, under other labels. False: the signal has no source. [any] */
+ * them, if perhaps under other labels. True when the source is near: the page has one of
+ * its metrics, or its prefix. False: nothing on the page comes near, what is returned is
+ * the first source; without any, *ret_metric is NULL and *ret_source 0. [any] */
 bool adp_signals_nearest(const struct adp_signals *set, uint32_t signal,
                          const struct adp_metrics *metrics, uint32_t *ret_source,
                          const char **ret_metric);
 
 /* True when some source of some signal asks for a metric of this name, or for another
- * series of the same histogram. [any] */
+ * series of the same histogram; or when it tells whether an engine lives or sleeps.
+ * [any] */
 bool adp_signals_uses(const struct adp_signals *set, struct adp_str metric);
 
 /* The next name on the page, from series *at on, that no signal uses and that might be

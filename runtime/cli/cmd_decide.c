@@ -7,9 +7,9 @@
 #include "core/number.h"
 #include "runtime/cli/args.h"
 #include "runtime/cli/explain.h"
+#include "runtime/cli/page_file.h"
 #include "runtime/cli/say.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 
 enum { OPT_METRICS = 'm', OPT_INTERVAL = 256, OPT_REQUEST_ID, OPT_FACT };
 
-enum { MOST_PAGES = 2, MOST_PAGE_BYTES = 16 << 20 };
+enum { MOST_PAGES = 2 };
 
 static const struct adp_option options[] = {
     { 'c', "config", "FILE", "the configuration to decide by" },
@@ -203,32 +203,6 @@ static int parse(struct adp_args *args, struct asked *ret)
     return wrong < 0 ? check(args, ret) : wrong;
 }
 
-/* --- the pages --- */
-
-static int read_page(struct page *page, adp_error *err)
-{
-    bool in = strcmp(page->name, "-") == 0;
-    FILE *f = in ? stdin : fopen(page->name, "re");
-    if (!f)
-        return adp_error_at(err, ADP_EIO, page->name, 0, 0, "cannot open: %s",
-                            strerror(errno));
-    int code = 0;
-    page->text = malloc(MOST_PAGE_BYTES + 1);
-    if (!page->text)
-        code = adp_error_set(err, ADP_ENOMEM, "out of memory");
-    else
-        page->len = fread(page->text, 1, MOST_PAGE_BYTES + 1, f);
-    if (code == 0 && ferror(f))
-        code = adp_error_at(err, ADP_EIO, page->name, 0, 0, "cannot read: %s",
-                            strerror(errno));
-    if (code == 0 && page->len > MOST_PAGE_BYTES)
-        code = adp_error_at(err, ADP_EFULL, page->name, 0, 0, "more than %d bytes",
-                            MOST_PAGE_BYTES);
-    if (!in)
-        fclose(f);
-    return code;
-}
-
 /* --- time: as it is now, and for the first of two pages the interval before --- */
 
 struct moment {
@@ -267,7 +241,7 @@ static int publish(adp_runtime *runtime, struct asked *asked, struct moment *mom
 {
     for (unsigned i = 0; i < asked->n_pages; i++) {
         struct page *page = &asked->pages[i];
-        int code = read_page(page, err);
+        int code = adp_page_file_read(page->name, &page->text, &page->len, err);
         if (i > 0) {
             moment->wall_ns += asked->interval_ns;
             moment->mono_ns += asked->interval_ns;

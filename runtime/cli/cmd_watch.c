@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "runtime/analysis/report.h"
+#include "runtime/cli/access.h"
 #include "runtime/cli/args.h"
 #include "runtime/cli/named.h"
 #include "runtime/cli/say.h"
@@ -26,18 +27,7 @@
 #define DEFAULT_EVERY_NS   1000000000u
 #define DEFAULT_TIMEOUT_NS 5000000000u
 
-enum {
-    OPT_FOR = 256,
-    OPT_EVERY,
-    OPT_TIMEOUT,
-    OPT_APPEND,
-    OPT_POLICY,
-    OPT_BEARER,
-    OPT_CA,
-    OPT_CERT,
-    OPT_KEY,
-    OPT_INSECURE
-};
+enum { OPT_FOR = 256, OPT_EVERY, OPT_TIMEOUT, OPT_APPEND, OPT_POLICY };
 
 static const struct adp_option options[] = {
     { 'c', "config", "FILE",
@@ -57,11 +47,7 @@ static const struct adp_option options[] = {
     { OPT_POLICY, "policy", "POLICY",
       "ask it about every sample: NAME, or the path of a\n"
       ".so, and :PARAM=VALUE,... behind it; up to 8 times" },
-    { OPT_BEARER, "bearer-file", "FILE", "send the token in FILE, read for each page" },
-    { OPT_CA, "ca-file", "FILE", "trust these certificates" },
-    { OPT_CERT, "cert-file", "FILE", "show this certificate, with --key-file" },
-    { OPT_KEY, "key-file", "FILE", "its key" },
-    { OPT_INSECURE, "insecure", NULL, "take any certificate" },
+    ADP_ACCESS_OPTIONS,
     { 0 },
 };
 
@@ -117,18 +103,11 @@ struct request {
 
 /* --- what was asked --- */
 
-/* Also a bare number: seconds. */
 static bool take_time(struct adp_args *args, uint64_t lo_ns, uint64_t hi_ns,
                       const char *expected, uint64_t *ret_ns)
 {
-    char text[32];
     uint64_t ns;
-    size_t len = strlen(args->value);
-    bool bare =
-        len && len < sizeof text - 1 && !args->value[strspn(args->value, "0123456789.")];
-    snprintf(text, sizeof text, "%.29ss", args->value);
-    if (adp_config_duration(bare ? text : args->value, &ns) && ns >= lo_ns &&
-        ns <= hi_ns) {
+    if (adp_access_time(args->value, &ns) && ns >= lo_ns && ns <= hi_ns) {
         *ret_ns = ns;
         return true;
     }
@@ -168,23 +147,8 @@ static int take(struct adp_args *args, int option, struct request *r)
             return adp_args_wrong(args, "more than %u policies", ADP_CONFIG_MAX_POLICIES);
         r->policies[r->n_policies++] = args->value;
         break;
-    case OPT_BEARER:
-        r->as.bearer_file = args->value;
-        break;
-    case OPT_CA:
-        r->as.ca_file = args->value;
-        break;
-    case OPT_CERT:
-        r->as.cert_file = args->value;
-        break;
-    case OPT_KEY:
-        r->as.key_file = args->value;
-        break;
-    case OPT_INSECURE:
-        r->as.insecure = true;
-        break;
     default:
-        return args->exit;
+        return adp_access_take(&r->as, option, args->value) ? -1 : args->exit;
     }
     return fine ? -1 : args->exit;
 }
@@ -193,11 +157,9 @@ static int check_urls(struct adp_args *args, const struct request *r)
 {
     struct adp_address at;
     const struct adp_scrape_target *as = &r->as;
-    bool tls =
-        as->bearer_file || as->ca_file || as->cert_file || as->key_file || as->insecure;
     if (!r->n_urls && !r->config)
         return adp_args_wrong(args, "no page given: a URL, or -c FILE with scrape:");
-    if (!r->n_urls && tls)
+    if (!r->n_urls && adp_access_is_given(as))
         return adp_args_wrong(args,
                               "tokens and certificates go with a URL; pages of FILE "
                               "have their own");
@@ -479,7 +441,8 @@ static void say_failures(const struct adp_watched *w)
     for (int i = 0; i < ADP_SCRAPE_WHYS; i++)
         if (w->why[i] && len < sizeof text)
             len += (size_t)snprintf(text + len, sizeof text - len, "%s%s %llu",
-                                    len ? ", " : "", adp_scrape_why_word(i),
+                                    len ? ", " : "",
+                                    adp_scrape_why_word((enum adp_scrape_why)i),
                                     (unsigned long long)w->why[i]);
     if (w->failures)
         adp_say("%llu of the pages asked for could not be had: %s",

@@ -4,6 +4,8 @@
 
 #include "core/error.h"
 
+#include <stdio.h>
+
 /* A signal that comes just before the wait does not end it: so long it may take to be
  * seen. */
 #define STEP_NS 200000000u
@@ -23,6 +25,19 @@ static int take_failures(const struct adp_watch *w, const struct adp_scrape_roun
     return code;
 }
 
+/* Pages that are fine each may be too much together. */
+static int take_refusal(const struct adp_watch *w, const struct adp_error *why,
+                        struct adp_watched *so_far, struct adp_error *err)
+{
+    char text[sizeof why->text + 32];
+    snprintf(text, sizeof text, "all pages: too_big: %s", why->text);
+    if (why->code != ADP_EFULL)
+        return adp_error_set(err, why->code, "%s", why->text);
+    so_far->failures++;
+    so_far->why[ADP_SCRAPE_TOO_BIG]++;
+    return adp_host_scrape_failed(w->runtime, text, err);
+}
+
 static int take_page(const struct adp_watch *w, adp_lane *lane,
                      const struct adp_scrape_round *round, struct adp_watched *so_far,
                      struct adp_error *err)
@@ -31,7 +46,7 @@ static int take_page(const struct adp_watch *w, adp_lane *lane,
     adp_decision decision = { .size = sizeof decision };
     int code = adp_runtime_publish_text(w->runtime, round->page, round->len, &note);
     if (code < 0)
-        return adp_error_set(err, code, "%s", note.text);
+        return take_refusal(w, &note, so_far, err);
     if (code > 0 && w->on_note)
         w->on_note(w->ctx, &note);
     so_far->samples++;

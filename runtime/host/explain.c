@@ -36,9 +36,10 @@ int adp_host_explain(adp_lane *lane, const adp_facts *facts, adp_decision *ret,
 {
     adp_runtime *rt = lane->host;
     struct adp_trace trace;
-    int code = adp_decide(lane, &rt->generations, facts, NULL, ret, &trace);
+    int code = adp_host_enter(rt, NULL);
     if (code < 0)
         return code;
+    adp_decide(lane, &rt->generations, facts, NULL, ret, &trace);
     *ret_why = (struct adp_explanation) {
         .n_signals = rt->edition->generation->n_signals,
         .readings = adp_publisher_readings(rt->publisher),
@@ -56,5 +57,6 @@ int adp_host_explain(adp_lane *lane, const adp_facts *facts, adp_decision *ret,
     memcpy(ret_why->value, trace.value, sizeof ret_why->value);
     for (uint32_t i = 0; i < ret_why->n_gates && i < ADP_MAX_GATES; i++)
         ret_why->gates[i] = gate_state(rt, &trace, i);
+    adp_host_leave(rt);
     return 0;
 }

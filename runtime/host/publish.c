@@ -141,7 +141,7 @@ int adp_runtime_intern(adp_runtime *rt, const char *name, const char *const *lab
 
 static bool same_ids(const struct adp_filled *f, const adp_sample *samples, uint32_t n)
 {
-    if (f->n != n)
+    if (!n || f->n != n)
         return false;
     for (uint32_t i = 0; i < n; i++)
         if (f->id[i] != samples[i].id)

@@ -123,13 +123,15 @@ static int make_room(adp_runtime *rt, struct adp_errors *errors)
 
 /* --- state --- */
 
-/* A policy that a lane is inside, for the message. */
-static const char *policy_inside(const adp_runtime *rt, uint32_t lane)
+/* What a lane is inside, for the message. */
+static const char *inside(const adp_runtime *rt, uint32_t lane)
 {
     const struct adp_generation *g = rt->edition->generation;
-    uint64_t i = atomic_load_explicit(&adp_region_call(rt->region, lane)->policy,
-                                      memory_order_relaxed);
-    return i < g->n_members ? g->member[i].policy->name : "unknown";
+    const struct adp_call *call = adp_region_call(rt->region, lane);
+    uint64_t i = atomic_load_explicit(&call->policy, memory_order_relaxed);
+    if (!atomic_load_explicit(&call->start_ns, memory_order_acquire))
+        return "an outcome";
+    return i < g->n_members ? g->member[i].policy->name : "a policy";
 }
 
 /* Waits until nobody is inside the generation in force, and the gate is closed then. */
@@ -153,7 +155,7 @@ static int close_gate(adp_runtime *rt, struct adp_errors *errors)
     adp_errors_add(errors, ADP_ESTATE, rt->edition->config->file, nowhere,
                    "a policy has to hand over its state, and %s has not returned for a "
                    "second on lane %u",
-                   policy_inside(rt, lane), lane);
+                   inside(rt, lane), lane);
     return ADP_ESTATE;
 }
 

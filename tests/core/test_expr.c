@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/expr.h"
 
+#include "core/dictionary.h"
+
 #include "core/promtext.h"
 #include "tests/core/failing.h"
 
@@ -94,6 +96,19 @@ static const struct {
     { EXPR, "used * 1e999", ADP_ESYNTAX, 17,
       "a number is too large, found \"1e999\", expected one below 1.8e308" },
     /* functions */
+    { EXPR, "quantile(1.5, h)", ADP_ESYNTAX, 19,
+      "a quantile is out of range, found \"1.5\", expected a number from 0 to 1" },
+    { EXPR, "quantile(h, 0.5)", ADP_ESYNTAX, 19,
+      "not a number, found \"h\", expected digits with an optional point and e" },
+    { EXPR, "quantile(0.5)", ADP_ESYNTAX, 22,
+      "the metric is missing, found \")\", expected \",\" and a metric" },
+    { EXPR, "quantile(0.5, sum(h))", ADP_ESYNTAX, 27,
+      "the \"(\" of column 18 is not closed, found \"(\", expected \")\" after one "
+      "metric" },
+    { EXPR, "label(h)", ADP_ESYNTAX, 17,
+      "the metric is missing, found \")\", expected \",\" and a metric" },
+    { EXPR, "label(1, h)", ADP_ESYNTAX, 16,
+      "a label is missing, found \"1\", expected a label name" },
     { EXPR, "1 - summ(used)", ADP_ESYNTAX, 14,
       "unknown function, found \"summ\", did you mean \"sum\"" },
     { EXPR, "detla(hits)", ADP_ESYNTAX, 10,
@@ -261,7 +276,7 @@ END_TEST
 
 START_TEST(scratch_reports_a_failed_allocation)
 {
-    for (uint64_t n = 1; n <= 2; n++) {
+    for (uint64_t n = 1; n <= 3; n++) {
         struct adp_scratch *scratch = NULL;
         fail_allocation(n);
         int rc = adp_scratch_create(&scratch, 8);
@@ -339,6 +354,22 @@ END_TEST
 #define BLOCKS                                                                           \
     "b{kind=\"used\",model=\"x\"} 3\nb{kind=\"max\",model=\"x\"} 4\n"                    \
     "b{kind=\"used\",model=\"y\"} 1\nb{kind=\"max\",model=\"y\"} 5\n"
+
+#define HISTOGRAM(le_1, le_2, le_4, all)                                                 \
+    "h_bucket{le=\"1\"} " le_1 "\nh_bucket{le=\"2\"} " le_2 "\n"                         \
+    "h_bucket{le=\"4\"} " le_4 "\nh_bucket{le=\"+Inf\"} " all "\nh_count " all "\n"
+
+/* Each with the bounds 1 and 2 and none above; given are those up to 1 and all. */
+#define TWO_ENGINES(one_of_0, all_of_0, one_of_1, all_of_1)                              \
+    "h_bucket{le=\"+Inf\",e=\"0\"} " all_of_0 "\nh_bucket{le=\"1\",e=\"1\"} " one_of_1   \
+    "\nh_bucket{le=\"1\",e=\"0\"} " one_of_0 "\nh_bucket{le=\"2\",e=\"0\"} " all_of_0    \
+    "\nh_bucket{le=\"2\",e=\"1\"} " all_of_1 "\nh_bucket{le=\"+Inf\",e=\"1\"} " all_of_1 \
+    "\n"
+
+#define RANKS(dp_0_tp_0, dp_0_tp_1, dp_1)                                                \
+    "r{dp_rank=\"0\",tp_rank=\"0\"} " dp_0_tp_0 "\n"                                     \
+    "r{dp_rank=\"0\",tp_rank=\"1\"} " dp_0_tp_1 "\n"                                     \
+    "r{dp_rank=\"1\",tp_rank=\"0\"} " dp_1 "\n"
 
 static const struct row {
     const char *name;
@@ -618,6 +649,127 @@ static const struct row {
       "t{mode=\"hit\"} 40\nt{mode=\"miss\"} 20\n",
       "t{mode=\"hit\"} 10\nt{mode=\"miss\"} 10\n", ADP_AGG_NONE, FRACTION, 0, 0.75, 1, 0,
       0, NULL },
+    /* histograms: 10 observations up to 1, 40 up to 2, 50 up to 4 */
+    { "a quantile between two bounds", EXPR, "quantile(0.75, h)",
+      HISTOGRAM("10", "50", "100", "100"), HISTOGRAM("0", "0", "0", "0"), ADP_AGG_NONE,
+      ANY, 0, 3, 1, 0, 0, NULL },
+    { "a quantile on a bound", EXPR, "quantile(.5, h)",
+      HISTOGRAM("10", "50", "100", "100"), HISTOGRAM("0", "0", "0", "0"), ADP_AGG_NONE,
+      ANY, 0, 2, 1, 0, 0, NULL },
+    { "a quantile in the first bucket starts at 0", EXPR, "quantile( 5e-2 , h )",
+      HISTOGRAM("10", "50", "100", "100"), HISTOGRAM("0", "0", "0", "0"), ADP_AGG_NONE,
+      ANY, 0, 0.5, 1, 0, 0, NULL },
+    { "what was observed before does not count", EXPR, "quantile(0.5, h)",
+      HISTOGRAM("1000", "1010", "1010", "1010"),
+      HISTOGRAM("1000", "1000", "1000", "1000"), ADP_AGG_NONE, ANY, 0, 1.5, 1, 0, 0,
+      NULL },
+    { "the bucket may be named itself, and its labels matched", EXPR,
+      "quantile(0.5, h_bucket{le!=\"4\"})", HISTOGRAM("10", "50", "100", "100"),
+      HISTOGRAM("0", "0", "0", "0"), ADP_AGG_NONE, ANY, 0, 2, 1, 0, 0, NULL },
+    { "above the last bound", EXPR, "quantile(0.95, h)",
+      HISTOGRAM("10", "50", "60", "100"), HISTOGRAM("0", "0", "0", "0"), ADP_AGG_NONE,
+      ANY, ADP_WHY_ABOVE_LAST_BOUND, 0, 0, 1, ADP_WHY_ABOVE_LAST_BOUND, NULL },
+    { "nothing was observed", EXPR, "quantile(0.95, h)",
+      HISTOGRAM("10", "50", "60", "100"), HISTOGRAM("10", "50", "60", "100"),
+      ADP_AGG_NONE, ANY, ADP_WHY_NOTHING_OBSERVED, 0, 0, 1, ADP_WHY_NOTHING_OBSERVED,
+      NULL },
+    { "a histogram seen once", EXPR, "quantile(0.95, h)",
+      HISTOGRAM("10", "50", "60", "100"), NULL, ADP_AGG_NONE, ANY, ADP_WHY_FIRST_SAMPLE,
+      0, 0, 4, ADP_WHY_FIRST_SAMPLE, NULL },
+    { "a histogram that is not there", EXPR, "quantile(0.95, h)", "h 1\nh_count 3\n",
+      NULL, ADP_AGG_NONE, ANY, ADP_WHY_NEVER_SUPPLIED, 0, 0, 0, 0, NULL },
+    { "buckets without the one that counts all", EXPR, "quantile(0.5, h)",
+      "h_bucket{le=\"1\"} 5\n", "h_bucket{le=\"1\"} 0\n", ADP_AGG_NONE, ANY,
+      ADP_WHY_NO_PARTNER, 0, 0, 1, ADP_WHY_NO_PARTNER, NULL },
+    /* 10 up to 1 and 10 up to 2 together: the 15th of 20 is half way through the second */
+    { "two engines are merged", EXPR, "quantile(0.75, h)",
+      TWO_ENGINES("10", "10", "0", "10"), TWO_ENGINES("0", "0", "0", "0"), ADP_AGG_NONE,
+      ANY, 0, 1.5, 1, 0, 0, NULL },
+    /* engine 1 went back to 4 of up to 1: the other alone, 10 up to 1 */
+    { "a reset in one bucket costs its histogram", EXPR, "quantile(0.5, h)",
+      TWO_ENGINES("10", "10", "4", "900"), TWO_ENGINES("0", "0", "5", "100"),
+      ADP_AGG_NONE, ANY, 0, 0.5, 1, 3, ADP_WHY_COUNTER_RESET, NULL },
+    /* of 20, the 10 of the engine that has the bound 1 are below it, whatever the others */
+    { "a bound that one engine lacks is left out", EXPR, "quantile(0.5, h)",
+      "h_bucket{e=\"0\",le=\"1\"} 10\nh_bucket{e=\"0\",le=\"2\"} 10\n"
+      "h_bucket{e=\"0\",le=\"+Inf\"} 10\n"
+      "h_bucket{e=\"1\",le=\"2\"} 10\nh_bucket{e=\"1\",le=\"+Inf\"} 10\n",
+      "h_bucket{e=\"0\",le=\"1\"} 0\nh_bucket{e=\"0\",le=\"2\"} 0\n"
+      "h_bucket{e=\"0\",le=\"+Inf\"} 0\n"
+      "h_bucket{e=\"1\",le=\"2\"} 0\nh_bucket{e=\"1\",le=\"+Inf\"} 0\n",
+      ADP_AGG_NONE, ANY, 0, 1, 1, 0, 0, NULL },
+    { "a histogram told by two ranks is one", EXPR, "quantile(0.5, h)",
+      "h_bucket{tp_rank=\"0\",le=\"1\"} 10\nh_bucket{tp_rank=\"0\",le=\"+Inf\"} 10\n"
+      "h_bucket{tp_rank=\"1\",le=\"1\"} 0\nh_bucket{tp_rank=\"1\",le=\"+Inf\"} 10\n",
+      "h_bucket{tp_rank=\"0\",le=\"1\"} 0\nh_bucket{tp_rank=\"0\",le=\"+Inf\"} 0\n"
+      "h_bucket{tp_rank=\"1\",le=\"1\"} 0\nh_bucket{tp_rank=\"1\",le=\"+Inf\"} 0\n",
+      ADP_AGG_NONE, ANY, 0, 0.5, 1, 0, 0, NULL },
+    { "a bound that is no number", EXPR, "quantile(0.5, h)",
+      "h_bucket{le=\"x\"} 5\nh_bucket{le=\"+Inf\"} 5\n",
+      "h_bucket{le=\"x\"} 0\nh_bucket{le=\"+Inf\"} 0\n", ADP_AGG_NONE, ANY,
+      ADP_WHY_NOT_FINITE, 0, 0, 2, ADP_WHY_NOT_FINITE, NULL },
+    /* numbers in labels */
+    { "a number that a label holds", EXPR, "label(n, info) * label(\"b\", info)",
+      "info{n=\"7281\",b=\"16\"} 1\n", NULL, ADP_AGG_NONE, ANY, 0, 116496, 1, 0, 0,
+      NULL },
+    { "a label that holds a word", EXPR, "label(n, info)", "info{n=\"None\"} 1\n", NULL,
+      ADP_AGG_NONE, ANY, ADP_WHY_NOT_FINITE, 0, 0, 1, ADP_WHY_NOT_FINITE, NULL },
+    { "a label that is not there", EXPR, "label(n, info)", "info{m=\"1\"} 1\n", NULL,
+      ADP_AGG_NONE, ANY, ADP_WHY_NOT_FINITE, 0, 0, 1, ADP_WHY_NOT_FINITE, NULL },
+    { "a metric may be called like a function", EXPR, "label + quantile",
+      "label 1\nquantile 2\n", NULL, ADP_AGG_NONE, ANY, 0, 3, 1, 0, 0, NULL },
+    /* replicas: data parallel 0 told by two ranks */
+    { "ranks are one before engines are added", METRIC, "r", RANKS("5", "5", "7"), NULL,
+      ADP_AGG_SUM, COUNTS, 0, 12, 3, 0, 0, NULL },
+    { "ranks are one in a written sum", EXPR, "sum(r)", RANKS("5", "5", "7"), NULL,
+      ADP_AGG_NONE, COUNTS, 0, 12, 1, 0, 0, NULL },
+    { "of ranks the largest counts", METRIC, "r", RANKS("0", "5", "7"), NULL, ADP_AGG_SUM,
+      COUNTS, 0, 12, 3, 0, 0, NULL },
+    { "and before the smallest is sought", METRIC, "r", RANKS("0", "5", "7"), NULL,
+      ADP_AGG_MIN, COUNTS, 0, 5, 3, 0, 0, NULL },
+    { "and before the mean", METRIC, "r", RANKS("0", "5", "7"), NULL, ADP_AGG_MEAN,
+      COUNTS, 0, 6, 3, 0, 0, NULL },
+    { "the last is the last, rank or not", METRIC, "r", RANKS("0", "5", "7"), NULL,
+      ADP_AGG_LAST, COUNTS, 0, 7, 1, 0, 0, NULL },
+    { "ranks without an aggregation are several", METRIC, "r", RANKS("5", "5", "7"), NULL,
+      ADP_AGG_NONE, COUNTS, ADP_WHY_AMBIGUOUS, 0, 0, 0, 0, "tp_rank, dp_rank" },
+    { "an insane rank stands for nothing", METRIC, "r", RANKS("NaN", "5", "7"), NULL,
+      ADP_AGG_SUM, COUNTS, 0, 12, 2, 1, ADP_WHY_NOT_FINITE, NULL },
+    { "a pid is a replica", METRIC, "r",
+      "r{pid=\"277\"} 0\nr{pid=\"275\"} 0.5\nr{pid=\"1\"} 0\n", NULL, ADP_AGG_MEAN,
+      FRACTION, 0, 0.5, 3, 0, 0, NULL },
+    { "a GPU told for two pods is one", METRIC, "g",
+      "g{UUID=\"A\",pod=\"x\"} 50\ng{UUID=\"A\",pod=\"y\"} 50\ng{UUID=\"B\"} 100\n", NULL,
+      ADP_AGG_MEAN, COUNTS, 0, 75, 3, 0, 0, NULL },
+    { "two pods are two where no GPU is told", METRIC, "g",
+      "g{pod=\"x\"} 50\ng{pod=\"y\"} 50\ng 110\n", NULL, ADP_AGG_MEAN, COUNTS, 0, 70, 3,
+      0, 0, NULL },
+    /* parts */
+    { "parts are not added to their total", METRIC, "q",
+      "q{priority=\"1\"} 4\nq{priority=\"\"} 10\nq{priority=\"2\"} 6\n", NULL,
+      ADP_AGG_SUM, COUNTS, 0, 10, 1, 2, ADP_WHY_PART, NULL },
+    { "a total may lack the label", METRIC, "q", "q 10\nq{priority=\"1\"} 4\n", NULL,
+      ADP_AGG_SUM, COUNTS, 0, 10, 1, 1, ADP_WHY_PART, NULL },
+    { "parts without a total are all there is", METRIC, "q",
+      "q{reason=\"capacity\"} 3\nq{reason=\"deferred\"} 4\n", NULL, ADP_AGG_SUM, COUNTS,
+      0, 7, 2, 0, 0, NULL },
+    { "the total of another engine is not theirs", METRIC, "q",
+      "q{e=\"0\"} 10\nq{e=\"1\",priority=\"1\"} 4\n", NULL, ADP_AGG_SUM, COUNTS, 0, 14, 2,
+      0, 0, NULL },
+    { "an insane total is none", METRIC, "q", "q NaN\nq{priority=\"1\"} 4\n", NULL,
+      ADP_AGG_SUM, COUNTS, 0, 4, 1, 1, ADP_WHY_NOT_FINITE, NULL },
+    /* blanks: used and free of a card that says neither would make a half */
+    { "blanks are no numbers", EXPR, "DCGM_USED / (DCGM_USED + DCGM_FREE)",
+      "DCGM_USED 2147483632\nDCGM_FREE 2147483632\n", NULL, ADP_AGG_MAX, FRACTION,
+      ADP_WHY_BLANK, 0, 0, 1, ADP_WHY_BLANK, NULL },
+    { "a blank of 64 bits", METRIC, "DCGM_T", "DCGM_T 9223372036854775794\n", NULL,
+      ADP_AGG_MAX, COUNTS, ADP_WHY_BLANK, 0, 0, 1, ADP_WHY_BLANK, NULL },
+    { "a blank double", METRIC, "DCGM_T", "DCGM_T 140737488355328.000000\n", NULL,
+      ADP_AGG_MAX, COUNTS, ADP_WHY_BLANK, 0, 0, 1, ADP_WHY_BLANK, NULL },
+    { "a number beside the blanks", METRIC, "DCGM_T", "DCGM_T 2147483631\n", NULL,
+      ADP_AGG_MAX, COUNTS, 0, 2147483631, 1, 0, 0, NULL },
+    { "others may count that far", METRIC, "tokens", "tokens 2147483632\n", NULL,
+      ADP_AGG_MAX, COUNTS, 0, 2147483632, 1, 0, 0, NULL },
 };
 
 static void check_row(const struct row *row, struct adp_scratch *scratch)
@@ -642,6 +794,10 @@ static void check_row(const struct row *row, struct adp_scratch *scratch)
     ck_assert_msg(!strcmp(v.differ, row->differ ? row->differ : ""), "%s: differ in %s",
                   row->name, v.differ);
     ck_assert(!v.has_time);
+    uint32_t by_reason = 0;
+    for (int w = 0; w < ADP_WHY_COUNT; w++)
+        by_reason += v.skipped_by[w];
+    ck_assert_uint_eq(by_reason, v.skipped);
 
     adp_metrics_destroy(before);
     adp_metrics_destroy(now);
@@ -873,12 +1029,103 @@ START_TEST(no_metrics_at_all_is_no_snapshot)
 }
 END_TEST
 
+/* A doubted engine's series are skipped, whatever they say; names it only begins alike
+ * with, and other engines, are believed. */
+START_TEST(a_doubted_engine_is_left_out)
+{
+    struct adp_expr *expr = compiled(EXPR, "v:kv + 0 * v:kv");
+    struct adp_metrics *now =
+        page_of("v:kv" E0 " 0.5\nv:kv{engine=\"1\",rank=\"x\"} 0.9\nother" E1 " 1\n");
+    struct adp_scratch *scratch = NULL;
+    ck_assert_int_eq(adp_scratch_create(&scratch, 8), 0);
+    struct adp_doubt doubts[] = {
+        { "v:", adp_engine_key(adp_metrics_at(now, 2)), ADP_WHY_FROZEN },
+        { "w:", adp_engine_key(adp_metrics_at(now, 0)), ADP_WHY_ASLEEP },
+    };
+    struct adp_moment moment = { .now = now, .doubts = doubts, .n_doubts = 2 };
+    struct adp_value v;
+    ck_assert_int_eq(adp_expr_evaluate(expr, &moment, ADP_AGG_MAX, FRACTION, scratch, &v),
+                     0);
+    ck_assert_double_eq(v.value, 0.5);
+    ck_assert_uint_eq(v.skipped_by[ADP_WHY_FROZEN], 1);
+    doubts[1].prefix = "v:k";
+    ck_assert_int_eq(adp_expr_evaluate(expr, &moment, ADP_AGG_MAX, FRACTION, scratch, &v),
+                     ADP_WHY_ASLEEP);
+    adp_scratch_destroy(scratch);
+    adp_metrics_destroy(now);
+    adp_expr_destroy(expr);
+}
+END_TEST
+
+START_TEST(a_restart_of_the_page_stops_every_counter)
+{
+    struct adp_expr *expr = compiled(EXPR, "delta(c)");
+    struct adp_metrics *now = page_of("c 9\n"), *before = page_of("c 3\n");
+    struct adp_scratch *scratch = NULL;
+    ck_assert_int_eq(adp_scratch_create(&scratch, 8), 0);
+    struct adp_moment moment = {
+        .now = now, .before = before, .elapsed_s = 1, .restarted = true
+    };
+    struct adp_value v;
+    ck_assert_int_eq(adp_expr_evaluate(expr, &moment, ADP_AGG_NONE, ANY, scratch, &v),
+                     ADP_WHY_COUNTER_RESET);
+    adp_scratch_destroy(scratch);
+    adp_metrics_destroy(before);
+    adp_metrics_destroy(now);
+    adp_expr_destroy(expr);
+}
+END_TEST
+
+START_TEST(what_is_above_the_last_bound_is_told)
+{
+    struct adp_expr *expr = compiled(EXPR, "quantile(0.95, h)");
+    struct adp_metrics *now = page_of(HISTOGRAM("0", "1", "2", "100"));
+    struct adp_metrics *before = page_of(HISTOGRAM("0", "0", "0", "0"));
+    struct adp_scratch *scratch = NULL;
+    ck_assert_int_eq(adp_scratch_create(&scratch, 8), 0);
+    struct adp_moment moment = { .now = now, .before = before, .elapsed_s = 1 };
+    struct adp_value v;
+    ck_assert_int_eq(adp_expr_evaluate(expr, &moment, ADP_AGG_NONE, ANY, scratch, &v),
+                     ADP_WHY_ABOVE_LAST_BOUND);
+    ck_assert_double_eq(v.bound, 4);
+    adp_scratch_destroy(scratch);
+    adp_metrics_destroy(before);
+    adp_metrics_destroy(now);
+    adp_expr_destroy(expr);
+}
+END_TEST
+
+START_TEST(the_first_metric_that_is_missing_is_named)
+{
+    struct adp_expr *expr = compiled(EXPR, "a / (b + quantile(0.5, h))");
+    struct adp_metrics *now = page_of("a 1\nbb 2\n");
+    struct adp_rename renames[] = { { "b", "bb" }, { "h_bucket", "g_bucket" } };
+    struct adp_moment moment = { .now = now };
+    const char *missing = NULL;
+    ck_assert(!adp_expr_supplied(expr, &moment, &missing));
+    ck_assert_str_eq(missing, "b");
+    moment.renames = renames;
+    moment.n_renames = 2;
+    ck_assert(!adp_expr_supplied(expr, &moment, &missing));
+    ck_assert_str_eq(missing, "h_bucket");
+    ck_assert_int_eq(adp_metrics_add(now, (struct adp_str) { "g_bucket", 8 }, NULL, 0, 1,
+                                     false, 0, NULL),
+                     0);
+    ck_assert(adp_expr_supplied(expr, &moment, &missing));
+    ck_assert_ptr_null(missing);
+    adp_metrics_destroy(now);
+    adp_expr_destroy(expr);
+}
+END_TEST
+
 START_TEST(evaluating_allocates_nothing)
 {
     struct adp_expr *expr = compiled(
-        EXPR, "sum(delta(a{engine=~\"0|1\"})) / (max(b) + b{engine!=\"x\"}) - -c");
-    struct adp_metrics *now = page_of(THREE("a") THREE("b") "c 1\n");
-    struct adp_metrics *before = page_of(THREE("a"));
+        EXPR, "sum(delta(a{engine=~\"0|1\"})) / (max(b) + b{engine!=\"x\"}) - -c "
+              "+ sum(r) + quantile(0.5, h)");
+    struct adp_metrics *now = page_of(THREE("a") THREE("b") "c 1\n" RANKS("1", "2", "3")
+                                          HISTOGRAM("1", "2", "3", "3"));
+    struct adp_metrics *before = page_of(THREE("a") HISTOGRAM("0", "0", "0", "0"));
     struct adp_scratch *scratch = NULL;
     ck_assert_int_eq(adp_scratch_create(&scratch, 8), 0);
     struct adp_moment moment = { .now = now, .before = before, .elapsed_s = 1 };
@@ -927,6 +1174,10 @@ static TCase *evaluated(void)
     tcase_add_test(t, a_name_of_a_label_that_does_not_fit_leaves_only_dots);
     tcase_add_test(t, a_crowd_of_series_is_paired_one_by_one);
     tcase_add_test(t, no_metrics_at_all_is_no_snapshot);
+    tcase_add_test(t, a_doubted_engine_is_left_out);
+    tcase_add_test(t, a_restart_of_the_page_stops_every_counter);
+    tcase_add_test(t, what_is_above_the_last_bound_is_told);
+    tcase_add_test(t, the_first_metric_that_is_missing_is_named);
     tcase_add_test(t, evaluating_allocates_nothing);
     return t;
 }

@@ -5,6 +5,9 @@
 #include "tests/core/failing.h"
 
 #include <check.h>
+#include <regex.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #define COUNT(table) ((int)(sizeof(table) / sizeof(table)[0]))
@@ -67,9 +70,27 @@ static const struct {
     { "a\\$", "a$", true },
     { "a\\\\$", "a\\", true },
     { "^", "", true },
-    /* bytes */
+    /* classes with names */
+    { "[[:alpha:]_]+", "aZ_", true },
+    { "[[:alpha:]]", ":", false },
+    { "[^[:digit:]]+", "ab:", true },
+    { "[^[:digit:]]+", "ab1", false },
+    { "[[:space:]]", "\t", true },
+    { "[[:punct:]]+", "!/:@[`{~", true },
+    { "[[]", "[", true },
+    { "[[-]", "-", true },
+    /* characters, not bytes */
     { "\xc3\xa9", "\xc3\xa9", true },
-    { "..", "\xc3\xa9", true },
+    { ".", "\xc3\xa9", true },
+    { "..", "\xc3\xa9", false },
+    { "...", "a\xe6\xa8\xa1\xf0\x9f\x98\x80", true },
+    { "[^a]", "\xc3\xa9", true },
+    { "[^a][^a]", "\xc3\xa9", false },
+    { ".*b",
+      "\xc3\xa9\xc3\xa9"
+      "b",
+      true },
+    { "\\w+", "\xc3\xa9", false },
     { ".", "\n", true },
 };
 
@@ -107,6 +128,16 @@ static const struct {
     { "\\D", ADP_ESYNTAX, "only \\d, \\w, \\s and punctuation follow a \"\\\"" },
     { "\\1", ADP_ESYNTAX, "only \\d, \\w, \\s and punctuation follow a \"\\\"" },
     { "(?i)a", ADP_ESYNTAX, "of \"(?\" only \"(?:\" is known" },
+    { "[[:foo:]]", ADP_ESYNTAX, "a class in \"[ ]\" is not known" },
+    { "[[.a.]]", ADP_ESYNTAX, "a class in \"[ ]\" is not known" },
+    { "[[=a=]]", ADP_ESYNTAX, "a class in \"[ ]\" is not known" },
+    { "[\xc3\xa9]", ADP_ESYNTAX, "only ASCII is known in \"[ ]\"" },
+    { "[^a-\xff]", ADP_ESYNTAX, "only ASCII is known in \"[ ]\"" },
+    { "\\b", ADP_ESYNTAX, "only \\d, \\w, \\s and punctuation follow a \"\\\"" },
+    { "a{,2}", ADP_ESYNTAX, "counted repetition \"{ }\" is not known" },
+    { "a}", ADP_ESYNTAX, "counted repetition \"{ }\" is not known" },
+    { "(^a)", ADP_ESYNTAX, "\"^\" belongs in front and \"$\" at the end of a pattern" },
+    { "a|^b", ADP_ESYNTAX, "\"^\" belongs in front and \"$\" at the end of a pattern" },
     { "a^b", ADP_ESYNTAX, "\"^\" belongs in front and \"$\" at the end of a pattern" },
     { "((((((((((((((((a))))))))))))))))", 0, NULL },
     { "(((((((((((((((((a)))))))))))))))))", ADP_EINVAL,
@@ -164,6 +195,89 @@ START_TEST(a_hostile_pattern_does_not_take_exponential_time)
 }
 END_TEST
 
+/* ---- against POSIX's extended expressions, where both mean the same ---- */
+
+static uint32_t drawn = 1;
+
+/* A linear congruential generator: the same corpus in every run. */
+static uint32_t draw(uint32_t below)
+{
+    drawn = drawn * 1664525u + 1013904223u;
+    return (drawn >> 16) % below;
+}
+
+static void put(char *to, size_t size, const char *text)
+{
+    ck_assert_uint_lt(strlen(to) + strlen(text), size);
+    memcpy(to + strlen(to), text, strlen(text) + 1);
+}
+
+/* One pattern over a, b and c, of the syntax that both know. */
+static void draw_pattern(char *to, size_t size, int depth)
+{
+    static const char *const atoms[] = { "a",     "b",      ".",           "[ab]", "[^a]",
+                                         "[a-c]", "[^b-c]", "[[:alpha:]]", "\\.",  "c" };
+    uint32_t alternatives = 1 + (draw(3) == 0);
+    for (uint32_t k = 0; k < alternatives; k++) {
+        if (k)
+            put(to, size, "|");
+        for (uint32_t n = 1 + draw(3); n > 0; n--) {
+            if (depth < 3 && draw(4) == 0) {
+                put(to, size, "(");
+                draw_pattern(to, size, depth + 1);
+                put(to, size, ")");
+            } else {
+                put(to, size, atoms[draw(COUNT(atoms))]);
+            }
+            static const char *const repeats[] = { "", "", "", "*", "+", "?" };
+            put(to, size, repeats[draw(COUNT(repeats))]);
+        }
+    }
+}
+
+/* All texts over a, b, c and a dot up to 4 long, shortest first: number i in base 5. */
+static bool spell(uint32_t i, char to[8])
+{
+    size_t n = 0;
+    for (; i; i /= 5) {
+        if (i % 5 == 0)
+            return false;
+        to[n++] = "abc."[i % 5 - 1];
+    }
+    to[n] = '\0';
+    return true;
+}
+
+START_TEST(a_pattern_matches_what_posix_matches)
+{
+    uint32_t compared = 0, matched = 0;
+    for (int k = 0; k < 400; k++) {
+        char text[512] = "", anchored[600], value[8];
+        struct adp_pattern *pattern = NULL;
+        const char *why = NULL;
+        regex_t posix;
+        draw_pattern(text, sizeof text, 0);
+        if (adp_pattern_compile(&pattern, text, strlen(text), &why) != 0)
+            continue; /* too long, or too many classes */
+        snprintf(anchored, sizeof anchored, "^(%s)$", text);
+        ck_assert_int_eq(regcomp(&posix, anchored, REG_EXTENDED | REG_NOSUB), 0);
+        for (uint32_t i = 0; i < 5 * 5 * 5 * 5; i++) {
+            if (!spell(i, value))
+                continue;
+            bool is = adp_pattern_match(pattern, value, strlen(value));
+            bool should = regexec(&posix, value, 0, NULL, 0) == 0;
+            ck_assert_msg(is == should, "\"%s\" against \"%s\"", text, value);
+            compared++;
+            matched += is;
+        }
+        regfree(&posix);
+        adp_pattern_destroy(pattern);
+    }
+    ck_assert_uint_gt(compared, 300 * 341);
+    ck_assert_uint_gt(matched, 1000);
+}
+END_TEST
+
 START_TEST(a_failed_allocation_is_reported)
 {
     struct adp_pattern *pattern = NULL;
@@ -199,6 +313,7 @@ int main(void)
                         COUNT(refusals));
     tcase_add_test(t, a_pattern_holds_256_steps_and_no_more);
     tcase_add_test(t, a_hostile_pattern_does_not_take_exponential_time);
+    tcase_add_test(t, a_pattern_matches_what_posix_matches);
     tcase_add_test(t, a_failed_allocation_is_reported);
     tcase_add_test(t, matching_allocates_nothing);
     suite_add_tcase(s, t);

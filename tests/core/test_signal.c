@@ -752,6 +752,121 @@ START_TEST(a_metric_without_a_name_is_not_renamed)
 }
 END_TEST
 
+/* ---- explaining ---- */
+
+static const struct {
+    const char *signal, *page;
+    bool near;
+    const char *source, *metric;
+} nearest[] = {
+    { "kv_pressure", "llamacpp:requests_deferred 1\n", true,
+      "llamacpp:kv_cache_usage_ratio", "llamacpp:kv_cache_usage_ratio" },
+    { "kv_pressure", "vllm:num_requests_running 1\n", true, "vllm:kv_cache_usage_perc",
+      "vllm:kv_cache_usage_perc" },
+    { "kv_pressure", "ray_vllm_num_requests_running 1\n", true,
+      "ray_vllm_kv_cache_usage_perc", "ray_vllm_kv_cache_usage_perc" },
+    /* half of what a source needs is nearer than a prefix */
+    { "kv_pressure", "tgi_queue_size 1\ntgi_batch_max_total_tokens 5\nvllm:x 1\n", true,
+      "tgi_batch_current_max_tokens / tgi_batch_max_total_tokens",
+      "tgi_batch_current_max_tokens" },
+    { "gpu_util", "vllm:num_requests_running 1\n", false, "DCGM_FI_DEV_GPU_UTIL / 100",
+      "DCGM_FI_DEV_GPU_UTIL" },
+    /* all there, and yet nothing to read: a counter seen once */
+    { "prefill_rate", "sglang:prompt_tokens_total 1\n", true,
+      "rate(sglang:prompt_tokens_total)", NULL },
+    { "ttft_p95", "sglang:prompt_tokens_total 1\n", true,
+      "quantile(0.95, sglang:time_to_first_token_seconds)",
+      "sglang:time_to_first_token_seconds_bucket" },
+};
+
+START_TEST(the_nearest_source_is_of_the_engine_that_runs)
+{
+    struct adp_metrics *page = page_of(nearest[_i].page);
+    uint32_t signal = number_of(nearest[_i].signal), source = 77;
+    const char *metric = "none";
+    bool near = adp_signals_nearest(set, signal, page, &source, &metric);
+    ck_assert_str_eq(adp_expr_text(adp_signals_source(set, signal, source, NULL)),
+                     nearest[_i].source);
+    ck_assert_pstr_eq(metric, nearest[_i].metric);
+    ck_assert(near == nearest[_i].near);
+    adp_metrics_destroy(page);
+}
+END_TEST
+
+START_TEST(a_signal_without_sources_has_none_near)
+{
+    struct adp_metrics *page = page_of("a 1\n");
+    uint32_t s, source = 77;
+    const char *metric = "none";
+    ck_assert_int_eq(adp_signals_add(set, "s", "x", 0, 1, SECOND, &s, NULL), 0);
+    ck_assert(!adp_signals_nearest(set, s, page, &source, &metric));
+    ck_assert_ptr_null(metric);
+    ck_assert_uint_eq(source, 0);
+    adp_metrics_destroy(page);
+}
+END_TEST
+
+START_TEST(one_source_is_tried_whatever_the_others_say)
+{
+    struct adp_metrics *page = page_of("vllm:gpu_cache_usage_perc{engine=\"0\"} 0.5\n"
+                                       "vllm:gpu_cache_usage_perc{engine=\"1\"} 1.5\n"
+                                       "vllm:gpu_cache_usage_perc{engine=\"2\"} NaN\n"
+                                       "vllm:kv_cache_usage_perc 0.25\n");
+    struct adp_moment moment = { .now = page };
+    uint32_t kv = number_of("kv_pressure");
+    int old = source_numbered("kv_pressure", "vllm:gpu_cache_usage_perc");
+    struct adp_reading r;
+    adp_signals_try(set, kv, (uint32_t)old, &moment, now_ns, wall_s, scratch, &r);
+    ck_assert_str_eq(adp_why_word(r.why), "present");
+    ck_assert_double_eq(r.value, 0.5);
+    ck_assert_int_eq(r.source, old);
+    ck_assert_uint_eq(r.taken, 1);
+    ck_assert_uint_eq(r.skipped, 2);
+    ck_assert_uint_eq(r.skipped_by[ADP_WHY_OUT_OF_RANGE], 1);
+    ck_assert_uint_eq(r.skipped_by[ADP_WHY_NOT_FINITE], 1);
+    int absent = source_numbered("kv_pressure", "sglang:token_usage");
+    adp_signals_try(set, kv, (uint32_t)absent, &moment, now_ns, wall_s, scratch, &r);
+    ck_assert_str_eq(adp_why_word(r.why), "never_supplied");
+    adp_metrics_destroy(page);
+}
+END_TEST
+
+/* Used: the queue, a histogram by any of its series, what tells life and sleep. No use:
+ * the process, creation times, labels that inform. */
+START_TEST(metrics_that_no_signal_uses_are_told_once_each)
+{
+    static const char text[] = "vllm:num_requests_waiting 1\n"
+                               "vllm:num_requests_waiting_by_reason{reason=\"a\"} 1\n"
+                               "vllm:num_requests_waiting_by_reason{reason=\"b\"} 1\n"
+                               "vllm:time_to_first_token_seconds_sum 1\n"
+                               "vllm:engine_sleep_state 1\n"
+                               "vllm:iteration_tokens_total_count 1\n"
+                               "vllm:e2e_request_latency_seconds_bucket{le=\"1\"} 1\n"
+                               "vllm:e2e_request_latency_seconds_bucket{le=\"+Inf\"} 1\n"
+                               "vllm:e2e_request_latency_seconds_count 1\n"
+                               "vllm:e2e_request_latency_seconds_sum 1\n"
+                               "vllm:e2e_request_latency_seconds_created 1\n"
+                               "vllm:lora_requests_info 1\n"
+                               "process_open_fds 1\npython_info 1\nacme_depth 1\n";
+    static const char *const told[] = { "vllm:num_requests_waiting_by_reason",
+                                        "vllm:e2e_request_latency_seconds",
+                                        "acme_depth" };
+    struct adp_metrics *page = page_of(text);
+    struct adp_str name;
+    uint32_t at = 0;
+    for (int i = 0; i < COUNT(told); i++) {
+        ck_assert(adp_signals_unused(set, page, &at, &name));
+        ck_assert_msg(name.n == strlen(told[i]) && !memcmp(name.p, told[i], name.n),
+                      "%.*s", (int)name.n, name.p);
+    }
+    ck_assert(!adp_signals_unused(set, page, &at, &name));
+    ck_assert_int_eq(
+        adp_signals_rename(set, "vllm:num_requests_waiting", "acme_depth", NULL), 0);
+    ck_assert(adp_signals_uses(set, (struct adp_str) { "acme_depth", 10 }));
+    adp_metrics_destroy(page);
+}
+END_TEST
+
 /* One of each call that allocates. */
 static int build(struct adp_signals **ret)
 {
@@ -836,6 +951,11 @@ static TCase *building(void)
 {
     TCase *t = tcase_create("building");
     tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_loop_test(t, the_nearest_source_is_of_the_engine_that_runs, 0,
+                        COUNT(nearest));
+    tcase_add_test(t, a_signal_without_sources_has_none_near);
+    tcase_add_test(t, one_source_is_tried_whatever_the_others_say);
+    tcase_add_test(t, metrics_that_no_signal_uses_are_told_once_each);
     tcase_add_loop_test(t, a_signal_that_cannot_be_is_refused, 0, COUNT(refusals));
     tcase_add_test(t, a_name_of_63_bytes_is_the_longest);
     tcase_add_test(t, an_alias_finds_the_signal_and_is_a_known_name);

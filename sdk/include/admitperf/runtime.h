@@ -194,8 +194,9 @@ ADP_API int adp_runtime_reload_text(adp_runtime *rt, const char *text, const cha
  * in a child that inherited it (ADP_ESTATE). */
 ADP_API int adp_runtime_close(adp_runtime *rt, adp_error *err);
 
-/* [any] A lane belongs to one thread at a time. ADP_EFULL: all 16 are open; ADP_ESTATE.
- * Closing makes no outcome: requests decided on it may be settled on any lane. */
+/* [control] A lane belongs to one thread at a time. ADP_EFULL: all 16 are open; ADP_ESTATE.
+ * Closing is [any], and makes no outcome: requests decided on it may be settled on any
+ * lane. */
 ADP_API int adp_lane_open(adp_lane **ret, adp_runtime *rt, adp_error *err);
 ADP_API void adp_lane_close(adp_lane *lane);
 

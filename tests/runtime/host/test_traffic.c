@@ -16,7 +16,7 @@ enum { DECISIONS = 8000 };
 #else
 enum { DECISIONS = 60000 };
 #endif
-enum { RELOADS = 20, BURST = 200, THREADS = 2, SHARED = 512, LANES = 17, SERIES = 2 };
+enum { RELOADS = 20, BURST = 10, THREADS = 2, SHARED = 512, LANES = 17, SERIES = 2 };
 
 static adp_runtime *rt;
 static unsigned long each;
@@ -56,7 +56,8 @@ static int settle_one(adp_lane *lane, uint64_t id)
 static void *decide_and_settle(void *arg)
 {
     adp_lane *lane = arg;
-    for (unsigned long i = 0; i < each || atomic_load(&reloads_made) < RELOADS; i++) {
+    for (unsigned long i = 0;
+         i < each || (i < 10 * each && atomic_load(&reloads_made) < RELOADS); i++) {
         char id[32];
         adp_facts facts = { .size = sizeof facts, .request_id = id };
         adp_decision d;
@@ -163,6 +164,15 @@ static void read_log(struct seen *seen)
     fclose(f);
 }
 
+/* A flush waits two seconds; a sanitizer's drain may take longer for full rings. */
+static void flush(void)
+{
+    int code = ADP_EIO;
+    for (int i = 0; code == ADP_EIO && i < 30; i++)
+        code = adp_runtime_flush(rt, NULL);
+    ck_assert_int_eq(code, 0);
+}
+
 START_TEST(under_traffic_no_record_no_ticket_no_count_is_lost_or_doubled)
 {
     const char *wish = getenv("ADP_TEST_DECISIONS");
@@ -193,11 +203,11 @@ START_TEST(under_traffic_no_record_no_ticket_no_count_is_lost_or_doubled)
 
     /* The counter is a shadow: what it says is in its line. Let it be asked while the log
      * has room, so that these lines are there. */
-    ck_assert_int_eq(adp_runtime_flush(rt, NULL), 0);
+    flush();
     static const char *const counts[] = { "asked", "back", "lost", "wrong", "made" };
     for (int i = 0; i < 5; i++)
         ask(lane[0], counts[i]);
-    ck_assert_int_eq(adp_runtime_flush(rt, NULL), 0);
+    flush();
     adp_stats s = stats(rt);
     ck_assert_uint_eq(s.generation, reloads_made + 1);
     ck_assert_uint_eq(s.generations, 1); /* all the others have ended */
@@ -226,11 +236,9 @@ START_TEST(under_traffic_no_record_no_ticket_no_count_is_lost_or_doubled)
     ck_assert_uint_eq(said[3], 0);
     ck_assert_uint_eq(said[4], reloads_made + 1);
     json_decref(all);
-    printf(
-        "%lu decisions of each thread, %llu reloads, %llu records dropped, %llu tickets "
-        "given up\n",
-        each, (unsigned long long)reloads_made, (unsigned long long)s.dropped,
-        (unsigned long long)given_up);
+    printf("%llu decisions, %llu reloads, %llu records dropped, %llu tickets given up\n",
+           (unsigned long long)decided, (unsigned long long)reloads_made,
+           (unsigned long long)s.dropped, (unsigned long long)given_up);
 }
 END_TEST
 

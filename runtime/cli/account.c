@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: MIT */
+/* The account of a page (account.h). */
+#include "runtime/cli/account.h"
+
+#include "core/dictionary.h"
+#include "core/error.h"
+#include "core/line.h"
+#include "runtime/analysis/page.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* --- what both say --- */
+
+static const char *source_text(const struct adp_account *a, uint32_t signal)
+{
+    int32_t source = a->reading[signal].source;
+    return source < 0 ? NULL
+                      : adp_expr_text(
+                            adp_signals_source(a->set, signal, (uint32_t)source, NULL));
+}
+
+/* What would feed an absent signal: of its nearest source what the page lacks. False: none
+ * of its sources could be fed by one more metric. */
+static bool wanted(const struct adp_account *a, uint32_t signal, const char **ret_source,
+                   const char **ret_metric)
+{
+    uint32_t source;
+    if (a->reading[signal].why != ADP_WHY_NEVER_SUPPLIED ||
+        !adp_signals_nearest(a->set, signal, a->page, &source, ret_metric))
+        return false;
+    *ret_source = adp_expr_text(adp_signals_source(a->set, signal, source, NULL));
+    return true;
+}
+
+/* A number in at most 6 significant digits; the text lives until the fourth call from
+ * now. */
+static const char *number(double value)
+{
+    static char texts[4][32];
+    static unsigned turn;
+    char *text = texts[turn++ % 4];
+    snprintf(text, sizeof texts[0], "%.6g", value == 0 ? 0.0 : value); /* not "-0" */
+    return text;
+}
+
+/* --- a page, for people --- */
+
+static void print_skipped(const struct adp_reading *r)
+{
+    const char *lead = "; left out: ";
+    for (int why = 0; why < ADP_WHY_COUNT; why++)
+        if (r->skipped_by[why]) {
+            adp_page_put(stdout, "%s%u %s", lead, r->skipped_by[why],
+                         adp_why_word((enum adp_why)why));
+            lead = ", ";
+        }
+}
+
+static void print_present(const struct adp_account *a, uint32_t i)
+{
+    const struct adp_reading *r = &a->reading[i];
+    adp_page_put(stdout, "from %s  (%u series", source_text(a, i), r->taken);
+    print_skipped(r);
+    if (r->age_s > 0)
+        adp_page_put(stdout, "; %s s old", number(r->age_s));
+    adp_page_put(stdout, ")\n");
+}
+
+/* Why, and the way out. */
+static void print_absent(const struct adp_account *a, uint32_t i)
+{
+    const struct adp_reading *r = &a->reading[i];
+    const char *source = source_text(a, i), *metric = NULL;
+    adp_page_put(stdout, "absent: %s", adp_why_word(r->why));
+    if (wanted(a, i, &source, &metric)) {
+        if (metric && strcmp(metric, source) == 0)
+            adp_page_put(stdout, "; %s would feed it", metric);
+        else if (metric)
+            adp_page_put(stdout, "; %s would feed %s", metric, source);
+        else
+            adp_page_put(stdout, "; %s has its metrics here under other labels", source);
+    } else if (r->why == ADP_WHY_FIRST_SAMPLE) {
+        if (a->twice)
+            adp_page_put(stdout, "; %s was not on the page before", source);
+        else
+            adp_page_put(stdout, "; %s needs a second page: --twice", source);
+    } else if (r->why == ADP_WHY_ABOVE_LAST_BOUND) {
+        adp_page_put(stdout, "; more than %s in %s", number(r->bound), source);
+    } else if (r->why == ADP_WHY_AMBIGUOUS) {
+        adp_page_put(stdout, "; series of %s differ in %s, declare aggregate:", source,
+                     r->differ);
+    } else if (source) {
+        adp_page_put(stdout, " in %s", source);
+        print_skipped(r);
+    }
+    adp_page_put(stdout, "\n");
+}
+
+static void print_unused(const struct adp_account *a)
+{
+    uint32_t at = 0, n = 0;
+    struct adp_str name;
+    while (adp_signals_unused(a->set, a->page, &at, &name)) {
+        if (n++ == 0)
+            adp_page_put(stdout,
+                         "\nOn the page, used by no signal, and maybe worth one:\n");
+        adp_page_put(stdout, "  %.*s\n", (int)name.n, name.p);
+    }
+}
+
+void adp_account_print(const struct adp_account *account)
+{
+    const struct adp_account *a = account;
+    adp_page_put(stdout, "%s: %u series\n", a->name, adp_metrics_count(a->page));
+    putchar('\n');
+    for (uint32_t i = 0; i < adp_signals_count(a->set); i++) {
+        bool present = a->reading[i].why == ADP_WHY_PRESENT;
+        adp_page_put(stdout, "  %-16s %12s %-9s ", adp_signals_name(a->set, i),
+                     present ? number(a->reading[i].value) : "--",
+                     adp_signals_unit(a->set, i));
+        if (present)
+            print_present(a, i);
+        else
+            print_absent(a, i);
+    }
+    print_unused(a);
+}
+
+/* --- a page, for machines --- */
+
+static void put_word(struct adp_line *to, const char *key, const char *word)
+{
+    adp_line_key(to, key);
+    adp_line_string_or_null(to, word);
+}
+
+static void put_skipped(struct adp_line *to, const struct adp_reading *r)
+{
+    adp_line_key(to, "skipped");
+    adp_line_u64(to, r->skipped);
+    adp_line_key(to, "skipped_by");
+    adp_line_puts(to, "{");
+    for (int why = 0; why < ADP_WHY_COUNT; why++)
+        if (r->skipped_by[why]) {
+            adp_line_key(to, adp_why_word((enum adp_why)why));
+            adp_line_u64(to, r->skipped_by[why]);
+        }
+    adp_line_puts(to, "}");
+}
+
+static void put_reading(struct adp_line *to, const struct adp_account *a, uint32_t i)
+{
+    const struct adp_reading *r = &a->reading[i];
+    bool present = r->why == ADP_WHY_PRESENT;
+    const char *source = NULL, *metric = NULL;
+    wanted(a, i, &source, &metric);
+    adp_line_key(to, adp_signals_name(a->set, i));
+    adp_line_puts(to, "{");
+    adp_line_key(to, "value");
+    adp_line_number(to, present ? r->value : (double)NAN);
+    put_word(to, "unit", adp_signals_unit(a->set, i));
+    put_word(to, "source", present ? source_text(a, i) : NULL);
+    put_word(to, "why", present ? NULL : adp_why_word(r->why));
+    adp_line_key(to, "series");
+    adp_line_u64(to, present ? r->taken : 0);
+    put_skipped(to, r);
+    adp_line_key(to, "age_s");
+    adp_line_number(to, present ? r->age_s : (double)NAN);
+    put_word(to, "wants", metric);
+    adp_line_puts(to, "}");
+}
+
+/* Writes what was built to stdout. */
+static int finish(struct adp_line *to)
+{
+    int code = to->broken ? ADP_ENOMEM : 0;
+    if (code == 0)
+        fwrite(to->text, 1, to->len, stdout);
+    adp_line_finish(to);
+    return code;
+}
+
+int adp_account_json(const struct adp_account *account)
+{
+    const struct adp_account *a = account;
+    struct adp_line to;
+    uint32_t at = 0;
+    struct adp_str name;
+    adp_line_init(&to);
+    adp_line_puts(&to, "{");
+    put_word(&to, "page", a->name);
+    adp_line_key(&to, "signals");
+    adp_line_puts(&to, "{");
+    for (uint32_t i = 0; i < adp_signals_count(a->set); i++)
+        put_reading(&to, a, i);
+    adp_line_puts(&to, "}");
+    adp_line_key(&to, "unused");
+    adp_line_puts(&to, "[");
+    for (const char *comma = ""; adp_signals_unused(a->set, a->page, &at, &name);
+         comma = ",") {
+        adp_line_puts(&to, comma);
+        adp_line_string(&to, name.p, name.n);
+    }
+    adp_line_puts(&to, "]}\n");
+    return finish(&to);
+}
+
+/* --- the signals themselves --- */
+
+/* A shipped signal by that name, or NULL. */
+static const struct adp_signal_def *shipped(const char *name)
+{
+    uint32_t n;
+    const struct adp_signal_def *def = adp_dictionary(&n);
+    for (uint32_t i = 0; i < n; i++)
+        if (strcmp(def[i].name, name) == 0)
+            return &def[i];
+    return NULL;
+}
+
+/* `text` as the dictionary's table writes it; "=" marks an expression there. */
+static bool is_written(const struct adp_signal_def *def, const char *text)
+{
+    for (const char *const *m = def->metrics; *m; m++)
+        if (strcmp(**m == '=' ? *m + 1 : *m, text) == 0)
+            return true;
+    return false;
+}
+
+/* Sources of the operator's, and the shipped ones as they are written: not the same again
+ * under each other prefix. */
+static void print_sources(const struct adp_signals *set, uint32_t signal)
+{
+    const struct adp_signal_def *def = shipped(adp_signals_name(set, signal));
+    bool own = true;
+    for (uint32_t k = 0; k < adp_signals_sources(set, signal); k++) {
+        const char *text = adp_expr_text(adp_signals_source(set, signal, k, NULL));
+        bool written = def && is_written(def, text);
+        own &= !written;
+        if (own || written)
+            adp_page_put(stdout, "    %s\n", text);
+    }
+}
+
+static void print_prefixes(void)
+{
+    uint32_t n;
+    const struct adp_prefix *p = adp_prefixes(&n);
+    adp_page_put(stdout, "Names are taken under other prefixes too:");
+    for (uint32_t i = 0; i < n; i++)
+        for (const char *const *o = p[i].others;
+             o < p[i].others + sizeof p[i].others / sizeof *o && *o; o++)
+            adp_page_put(stdout, " %s for %s%s", *o, p[i].prefix,
+                         i + 1 < n || o[1] ? "," : "\n");
+}
+
+void adp_account_print_set(const struct adp_signals *set)
+{
+    puts("Signals, and the sources that are tried for each, in order; the first that "
+         "yields\na sane value wins. Dictionary " ADP_DICTIONARY_VERSION ".\n");
+    for (uint32_t i = 0; i < adp_signals_count(set); i++) {
+        double lo, hi;
+        const char *about = adp_signals_about(set, i);
+        adp_signals_range(set, i, &lo, &hi);
+        adp_page_put(stdout, "%s  %s", adp_signals_name(set, i),
+                     adp_signals_unit(set, i));
+        if (isfinite(lo) && isfinite(hi))
+            adp_page_put(stdout, ", %s to %s", number(lo), number(hi));
+        else if (isfinite(lo))
+            adp_page_put(stdout, ", from %s", number(lo));
+        else if (isfinite(hi))
+            adp_page_put(stdout, ", up to %s", number(hi));
+        adp_page_put(stdout, ", at most %s s old%s%s\n",
+                     number((double)adp_signals_age_limit(set, i) * 1e-9),
+                     about ? ": " : "", about ? about : "");
+        print_sources(set, i);
+        adp_page_put(stdout, "\n");
+    }
+    print_prefixes();
+}
+
+static void put_declared(struct adp_line *to, const struct adp_signals *set, uint32_t i)
+{
+    double lo, hi;
+    adp_signals_range(set, i, &lo, &hi);
+    adp_line_key(to, adp_signals_name(set, i));
+    adp_line_puts(to, "{");
+    put_word(to, "unit", adp_signals_unit(set, i));
+    adp_line_key(to, "range");
+    adp_line_puts(to, "[");
+    adp_line_number(to, lo);
+    adp_line_puts(to, ",");
+    adp_line_number(to, hi);
+    adp_line_puts(to, "]");
+    adp_line_key(to, "max_age_s");
+    adp_line_number(to, (double)adp_signals_age_limit(set, i) * 1e-9);
+    put_word(to, "about", adp_signals_about(set, i));
+    adp_line_key(to, "sources");
+    adp_line_puts(to, "[");
+    for (uint32_t k = 0; k < adp_signals_sources(set, i); k++) {
+        enum adp_aggregate aggregate;
+        const struct adp_expr *e = adp_signals_source(set, i, k, &aggregate);
+        adp_line_puts(to, k ? ",{" : "{");
+        put_word(to, "source", adp_expr_text(e));
+        put_word(to, "aggregate",
+                 aggregate == ADP_AGG_NONE ? NULL : adp_aggregate_word(aggregate));
+        adp_line_puts(to, "}");
+    }
+    adp_line_puts(to, "]}");
+}
+
+int adp_account_set_json(const struct adp_signals *set)
+{
+    struct adp_line to;
+    adp_line_init(&to);
+    adp_line_puts(&to, "{");
+    put_word(&to, "dictionary", ADP_DICTIONARY_VERSION);
+    adp_line_key(&to, "signals");
+    adp_line_puts(&to, "{");
+    for (uint32_t i = 0; i < adp_signals_count(set); i++)
+        put_declared(&to, set, i);
+    adp_line_puts(&to, "}}\n");
+    return finish(&to);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* The account of a page: what it can feed, from where, and what it lacks; and without a
+ * page, what could be fed. For people, or one object for machines. */
+#ifndef ADP_RUNTIME_CLI_ACCOUNT_H
+#define ADP_RUNTIME_CLI_ACCOUNT_H
+
+#include "core/signal.h"
+
+struct adp_account {
+    const struct adp_signals *set;
+    const struct adp_metrics *page;
+    const char *name; /* of the page */
+    bool twice;       /* counters were compared with an earlier page */
+    struct adp_reading reading[ADP_MAX_KNOWN]; /* by index in the set */
+};
+
+/* To stdout. */
+void adp_account_print(const struct adp_account *account);
+/* ADP_ENOMEM: nothing was written. */
+int adp_account_json(const struct adp_account *account);
+
+/* The signals themselves. */
+void adp_account_print_set(const struct adp_signals *set);
+int adp_account_set_json(const struct adp_signals *set);
+
+#endif

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/history.h"
+
+#include "core/dictionary.h"
+#include "core/promtext.h"
+#include "tests/core/failing.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+#define COUNT(table) ((int)(sizeof(table) / sizeof(table)[0]))
+#define SECOND       1000000000ull
+
+static struct adp_history *history;
+static struct adp_moment moment;
+
+static void setup(void)
+{
+    ck_assert_int_eq(adp_history_create(&history, ADP_WINDOW_NS), 0);
+}
+
+static void teardown(void)
+{
+    adp_history_destroy(history);
+}
+
+/* A page is looked at `at_s`, and kept. */
+static void give(const char *page, unsigned at_s)
+{
+    struct adp_metrics *now = adp_history_next(history);
+    ck_assert_int_eq(adp_promtext_read(now, page, strlen(page), NULL, NULL), 0);
+    adp_history_look(history, now, at_s * SECOND, &moment);
+    adp_history_keep(history, at_s * SECOND);
+}
+
+static double value_of(const struct adp_metrics *metrics)
+{
+    return adp_metrics_at(metrics, 0)->value;
+}
+
+/* Pages come every second; the counter says when. With a window of 10 s the one before is
+ * the first, until there is one 10 s old and younger than 20 s. */
+START_TEST(the_page_before_is_one_to_two_windows_old)
+{
+    char page[32];
+    for (unsigned s = 0; s < 60; s++) {
+        snprintf(page, sizeof page, "c %u\n", s);
+        give(page, 100 + s);
+        ck_assert_double_eq(value_of(moment.now), s);
+        if (s == 0) {
+            ck_assert_ptr_null(moment.before);
+            continue;
+        }
+        unsigned before = s < 20 ? 0 : s / 10 * 10 - 10;
+        if (s % 10 == 0) /* the younger one is ripe now */
+            before = s - 10;
+        ck_assert_double_eq(value_of(moment.before), before);
+        ck_assert_double_eq_tol(moment.elapsed_s, s - before, 1e-9);
+        ck_assert(!moment.restarted);
+        ck_assert_uint_eq(moment.n_doubts, 0);
+    }
+}
+END_TEST
+
+START_TEST(pages_rarer_than_the_window_are_compared_with_the_last)
+{
+    give("c 1\n", 100);
+    give("c 2\n", 130);
+    ck_assert_double_eq(value_of(moment.before), 1);
+    give("c 3\n", 160);
+    ck_assert_double_eq(value_of(moment.before), 2);
+    ck_assert_double_eq_tol(moment.elapsed_s, 30, 1e-9);
+}
+END_TEST
+
+START_TEST(without_a_window_the_page_before_is_the_last)
+{
+    adp_history_destroy(history);
+    ck_assert_int_eq(adp_history_create(&history, 0), 0);
+    for (unsigned s = 0; s < 5; s++) {
+        char page[32];
+        snprintf(page, sizeof page, "c %u\n", s);
+        give(page, 100 + s);
+        if (s)
+            ck_assert_double_eq(value_of(moment.before), s - 1);
+    }
+}
+END_TEST
+
+START_TEST(a_page_that_was_not_kept_was_never_there)
+{
+    give("c 1\n", 100);
+    struct adp_metrics *now = adp_history_next(history);
+    ck_assert_int_eq(adp_promtext_read(now, "c 2\n", 4, NULL, NULL), 0);
+    adp_history_look(history, now, 120 * SECOND, &moment);
+    give("c 3\n", 121);
+    ck_assert_double_eq(value_of(moment.before), 1);
+}
+END_TEST
+
+START_TEST(two_pages_of_one_time_have_no_rate)
+{
+    give("c 1\n", 100);
+    give("c 2\n", 100);
+    ck_assert_ptr_null(moment.before);
+    give("c 3\n", 99);
+    ck_assert_ptr_null(moment.before);
+}
+END_TEST
+
+START_TEST(the_last_page_may_be_looked_at_once_more)
+{
+    uint64_t at_ns = 0;
+    ck_assert_ptr_null(adp_history_last(history, &at_ns));
+    give("c 1\n", 100);
+    struct adp_metrics *last = adp_history_last(history, &at_ns);
+    ck_assert_double_eq(value_of(last), 1);
+    ck_assert_uint_eq(at_ns, 100 * SECOND);
+    adp_history_look(history, last, at_ns, &moment);
+    ck_assert_ptr_eq(moment.now, last);
+    ck_assert_ptr_null(moment.before);
+    give("c 2\n", 111); /* it is the younger one now, and the first the older */
+    last = adp_history_last(history, &at_ns);
+    adp_history_look(history, last, at_ns, &moment);
+    ck_assert_double_eq(value_of(moment.now), 2);
+    ck_assert_double_eq(value_of(moment.before), 1);
+    ck_assert_double_eq_tol(moment.elapsed_s, 11, 1e-9);
+    /* filling the next page leaves it as it is */
+    struct adp_metrics *next = adp_history_next(history);
+    ck_assert_int_eq(adp_promtext_read(next, "c 3\n", 4, NULL, NULL), 0);
+    ck_assert_double_eq(value_of(last), 2);
+}
+END_TEST
+
+START_TEST(a_restart_forgets_the_pages_before_it)
+{
+    give("c 5\nprocess_start_time_seconds 1000\n", 100);
+    give("c 6\nprocess_start_time_seconds 1000\n", 101);
+    ck_assert(!moment.restarted);
+    give("c 7\nprocess_start_time_seconds 1001.5\n", 102);
+    ck_assert(moment.restarted);
+    give("c 8\nprocess_start_time_seconds 1001.5\n", 103);
+    ck_assert(!moment.restarted);
+    ck_assert_double_eq(value_of(moment.before), 7);
+}
+END_TEST
+
+START_TEST(processes_of_several_say_nothing_of_the_page)
+{
+    give("c 5\nprocess_start_time_seconds{p=\"1\"} 1\nprocess_start_time_seconds 2\n",
+         100);
+    give("c 6\nprocess_start_time_seconds{p=\"1\"} 9\nprocess_start_time_seconds 2\n",
+         101);
+    ck_assert(!moment.restarted);
+}
+END_TEST
+
+START_TEST(counters_that_went_back_forget_the_pages_before_it)
+{
+    give("sglang:prompt_tokens_total 50\nsglang:num_running_reqs 1\n", 100);
+    give("sglang:prompt_tokens_total 60\nsglang:num_running_reqs 1\n", 101);
+    give("sglang:prompt_tokens_total 3\nsglang:num_running_reqs 1\n", 102);
+    ck_assert_double_eq(value_of(moment.before), 50);
+    give("sglang:prompt_tokens_total 70\nsglang:num_running_reqs 1\n", 103);
+    ck_assert_double_eq(value_of(moment.before), 3);
+}
+END_TEST
+
+/* ---- signs of life ---- */
+
+#define RUNS0 "vllm:num_requests_running{engine=\"0\"} 3\n"
+#define RUNS1 "vllm:num_requests_running{engine=\"1\"} 3\n"
+#define REST0 "vllm:num_requests_running{engine=\"0\"} 0\n"
+
+/* `then` is given 10, 20, … s after `first`; doubts after `last_s`. */
+static const struct {
+    const char *name, *first, *then;
+    unsigned last_s;
+    uint32_t doubts;
+} lives[] = {
+    { "standing still for 20 s is a pause",
+      RUNS0 "vllm:prompt_tokens_total{engine=\"0\"} 5\n",
+      RUNS0 "vllm:prompt_tokens_total{engine=\"0\"} 5\n", 20, 0 },
+    { "for 30 s it is frozen", RUNS0 "vllm:prompt_tokens_total{engine=\"0\"} 5\n",
+      RUNS0 "vllm:prompt_tokens_total{engine=\"0\"} 5\n", 30, 1 },
+    { "an idle engine may stand still",
+      REST0 "vllm:prompt_tokens_total{engine=\"0\"} 5\n",
+      REST0 "vllm:prompt_tokens_total{engine=\"0\"} 5\n", 60, 0 },
+    { "one that counts nothing cannot be judged", RUNS0, RUNS0, 60, 0 },
+    { "what moved between two pages alone has stood since",
+      RUNS0 "vllm:generation_tokens_total{engine=\"0\"} 5\n",
+      RUNS0 "vllm:generation_tokens_total{engine=\"0\"} 6\n", 30, 0 },
+    { "and is frozen 30 s after that",
+      RUNS0 "vllm:generation_tokens_total{engine=\"0\"} 5\n",
+      RUNS0 "vllm:generation_tokens_total{engine=\"0\"} 6\n", 40, 1 },
+    { "another engine's counters are not its own",
+      RUNS0 RUNS1 "vllm:prompt_tokens_total{engine=\"0\"} 5\n"
+                  "vllm:prompt_tokens_total{engine=\"1\"} 5\n",
+      RUNS0 RUNS1 "vllm:prompt_tokens_total{engine=\"0\"} 5\n"
+                  "vllm:prompt_tokens_total{engine=\"1\"} 5\n",
+      30, 2 },
+    { "an engine is one, whatever rank runs",
+      "sglang:num_running_reqs{tp_rank=\"0\"} 0\nsglang:num_running_reqs{tp_rank=\"1\"} "
+      "2\n"
+      "sglang:generation_tokens_total 5\n",
+      "sglang:num_running_reqs{tp_rank=\"0\"} 0\nsglang:num_running_reqs{tp_rank=\"1\"} "
+      "2\n"
+      "sglang:generation_tokens_total 5\n",
+      30, 1 },
+    { "llama.cpp's steps count while its tokens stand",
+      "llamacpp:requests_processing 1\nllamacpp:tokens_predicted_total 5\n"
+      "llamacpp:n_decode_total 1\n",
+      "llamacpp:requests_processing 1\nllamacpp:tokens_predicted_total 5\n"
+      "llamacpp:n_decode_total 2\n",
+      30, 0 },
+};
+
+START_TEST(an_engine_that_runs_and_counts_nothing_is_doubted)
+{
+    give(lives[_i].first, 100);
+    for (unsigned s = 10; s <= lives[_i].last_s; s += 10)
+        give(lives[_i].then, 100 + s);
+    ck_assert_msg(moment.n_doubts == lives[_i].doubts, "%s: %u", lives[_i].name,
+                  moment.n_doubts);
+    for (uint32_t i = 0; i < moment.n_doubts; i++)
+        ck_assert_int_eq(moment.doubts[i].why, ADP_WHY_FROZEN);
+}
+END_TEST
+
+START_TEST(one_that_moves_again_is_believed_again)
+{
+    static const char *const pages[] = { RUNS0
+                                         "vllm:prompt_tokens_total{engine=\"0\"} 5\n",
+                                         RUNS0
+                                         "vllm:prompt_tokens_total{engine=\"0\"} 6\n" };
+    give(pages[0], 100);
+    give(pages[0], 140);
+    ck_assert_uint_eq(moment.n_doubts, 1);
+    ck_assert_str_eq(moment.doubts[0].prefix, "vllm:");
+    give(pages[1], 141);
+    ck_assert_uint_eq(moment.n_doubts, 0);
+    /* one that was gone for a while starts anew */
+    give(pages[1], 160);
+    give("c 1\n", 170);
+    give(pages[1], 180);
+    ck_assert_uint_eq(moment.n_doubts, 0);
+    give(pages[1], 209);
+    ck_assert_uint_eq(moment.n_doubts, 0);
+    give(pages[1], 210);
+    ck_assert_uint_eq(moment.n_doubts, 1);
+}
+END_TEST
+
+/* More engines than are watched: those past the bound are believed. */
+START_TEST(the_number_of_engines_watched_is_bounded)
+{
+    static char page[1 << 16];
+    size_t n = 0;
+    for (int i = 0; i < 100; i++)
+        n += (size_t)snprintf(page + n, sizeof page - n,
+                              "vllm:num_requests_running{engine=\"%d\"} 1\n"
+                              "vllm:prompt_tokens_total{engine=\"%d\"} 1\n",
+                              i, i);
+    give(page, 100);
+    give(page, 200);
+    ck_assert_uint_eq(moment.n_doubts, 64);
+}
+END_TEST
+
+START_TEST(without_memory_there_is_none)
+{
+    for (uint64_t n = 1;; n++) {
+        struct adp_history *h = NULL;
+        fail_allocation(n);
+        int code = adp_history_create(&h, 0);
+        fail_allocation(0);
+        adp_history_destroy(h);
+        if (!code) {
+            ck_assert_uint_ge(n, 5); /* itself and four pages */
+            break;
+        }
+        ck_assert_int_eq(code, ADP_ENOMEM);
+        ck_assert_ptr_null(h);
+    }
+}
+END_TEST
+
+/* ---- what is known of labels and names ---- */
+
+static const struct {
+    const char *series, *label;
+    enum adp_label_role role;
+} roles[] = {
+    { "a{tp_rank=\"0\"} 1\n", "tp_rank", ADP_LABEL_REPLICA },
+    { "a{pid=\"0\"} 1\n", "pid", ADP_LABEL_REPLICA },
+    { "a{dp_rank=\"0\"} 1\n", "dp_rank", ADP_LABEL_PARTITION },
+    { "a{engine=\"0\"} 1\n", "engine", ADP_LABEL_PARTITION },
+    { "a{tp_rank_=\"0\"} 1\n", "tp_rank_", ADP_LABEL_PARTITION },
+    { "a{priority=\"0\"} 1\n", "priority", ADP_LABEL_BREAKDOWN },
+    { "a{pod=\"0\"} 1\n", "pod", ADP_LABEL_PARTITION },
+    { "a{pod=\"0\",UUID=\"x\"} 1\n", "pod", ADP_LABEL_REPLICA },
+    { "a{pod=\"0\",UUID=\"x\"} 1\n", "UUID", ADP_LABEL_PARTITION },
+};
+
+START_TEST(a_label_has_its_role)
+{
+    give(roles[_i].series, 1);
+    struct adp_str label = { roles[_i].label, strlen(roles[_i].label) };
+    ck_assert_int_eq((int)adp_label_role(adp_metrics_at(moment.now, 0), label),
+                     (int)roles[_i].role);
+}
+END_TEST
+
+START_TEST(an_engine_is_told_by_its_labels_and_not_by_its_ranks)
+{
+    give("a{engine=\"0\",tp_rank=\"0\"} 1\nb{engine=\"0\",model=\"m\"} "
+         "1\nc{engine=\"1\"} 1\n"
+         "d 1\ne{model=\"x\"} 1\nf{WorkerId=\"0\"} 1\n",
+         1);
+    uint64_t key[6];
+    for (uint32_t i = 0; i < 6; i++)
+        key[i] = adp_engine_key(adp_metrics_at(moment.now, i));
+    ck_assert_uint_eq(key[0], key[1]);
+    ck_assert_uint_ne(key[0], key[2]);
+    ck_assert_uint_ne(key[0], key[3]);
+    ck_assert_uint_eq(key[3], key[4]);
+    ck_assert_uint_ne(key[0], key[5]);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("history");
+    TCase *t = tcase_create("history");
+    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_test(t, the_page_before_is_one_to_two_windows_old);
+    tcase_add_test(t, pages_rarer_than_the_window_are_compared_with_the_last);
+    tcase_add_test(t, without_a_window_the_page_before_is_the_last);
+    tcase_add_test(t, a_page_that_was_not_kept_was_never_there);
+    tcase_add_test(t, two_pages_of_one_time_have_no_rate);
+    tcase_add_test(t, the_last_page_may_be_looked_at_once_more);
+    tcase_add_test(t, a_restart_forgets_the_pages_before_it);
+    tcase_add_test(t, processes_of_several_say_nothing_of_the_page);
+    tcase_add_test(t, counters_that_went_back_forget_the_pages_before_it);
+    tcase_add_loop_test(t, an_engine_that_runs_and_counts_nothing_is_doubted, 0,
+                        COUNT(lives));
+    tcase_add_test(t, one_that_moves_again_is_believed_again);
+    tcase_add_test(t, the_number_of_engines_watched_is_bounded);
+    tcase_add_test(t, without_memory_there_is_none);
+    tcase_add_loop_test(t, a_label_has_its_role, 0, COUNT(roles));
+    tcase_add_test(t, an_engine_is_told_by_its_labels_and_not_by_its_ranks);
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_ENV);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
