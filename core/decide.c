@@ -93,13 +93,16 @@ static void split(struct request *rq, const struct adp_facts *facts)
     if (id) {
         rq->split = adp_split_of(g->salt, g->salt_len, id, strlen(id));
         rq->governed = rq->split.arm < g->enforce;
+        if (rq->lane->has_draw)
+            rq->split.draw = rq->lane->draw;
         return;
     }
     uint64_t name[3] = { adp_region_instance(rq->lane->region), rq->lane->number,
                          atomic_load_explicit(&rq->lane->decisions,
                                               memory_order_relaxed) };
     rq->split = (struct adp_split) {
-        .draw = adp_split_unit(XXH3_64bits(name, sizeof name)),
+        .draw = rq->lane->has_draw ? rq->lane->draw
+                                   : adp_split_unit(XXH3_64bits(name, sizeof name)),
     };
     rq->governed = g->enforce >= 1.0;
 }

@@ -345,31 +345,40 @@ bool adp_metric_is_noise(struct adp_str name)
 
 /* ---- labels ---- */
 
-static bool is_one_of(struct adp_str label, const char *const *words)
+#define WORD(text)                                                                       \
+    {                                                                                    \
+        text, sizeof text - 1                                                            \
+    }
+
+/* The list ends with an empty word. */
+static bool is_one_of(struct adp_str label, const struct adp_str *words)
 {
-    for (; *words; words++)
-        if (is_text(label, *words))
+    for (; words->n; words++)
+        if (label.n == words->n && memcmp(label.p, words->p, words->n) == 0)
             return true;
     return false;
 }
 
-static const char *const replicas[] = { "tp_rank", "pp_rank", "moe_ep_rank",
-                                        "cp_rank", "pid",     NULL };
-static const char *const breakdowns[] = { "priority",        "reason",
-                                          "request_type",    "kv_cache_block_type",
-                                          "source",          "mode",
-                                          "finished_reason", NULL };
+static const struct adp_str replicas[] = { WORD("tp_rank"),     WORD("pp_rank"),
+                                           WORD("moe_ep_rank"), WORD("cp_rank"),
+                                           WORD("pid"),         { 0 } };
+static const struct adp_str breakdowns[] = {
+    WORD("priority"),        WORD("reason"),
+    WORD("request_type"),    WORD("kv_cache_block_type"),
+    WORD("source"),          WORD("mode"),
+    WORD("finished_reason"), { 0 }
+};
 /* Who uses a GPU; DCGM tells a shared one once for each. */
-static const char *const users[] = { "pod",
-                                     "namespace",
-                                     "container",
-                                     "pod_name",
-                                     "pod_namespace",
-                                     "container_name",
-                                     "exported_pod",
-                                     "exported_namespace",
-                                     "exported_container",
-                                     NULL };
+static const struct adp_str users[] = { WORD("pod"),
+                                        WORD("namespace"),
+                                        WORD("container"),
+                                        WORD("pod_name"),
+                                        WORD("pod_namespace"),
+                                        WORD("container_name"),
+                                        WORD("exported_pod"),
+                                        WORD("exported_namespace"),
+                                        WORD("exported_container"),
+                                        { 0 } };
 
 static bool is_of_gpu(const struct adp_series *series)
 {
@@ -391,10 +400,14 @@ enum adp_label_role adp_label_role(const struct adp_series *series, struct adp_s
 
 /* Labels that tell engines apart. Ranks are not among them: an engine's counters are told
  * by one of its ranks, or by none. */
-static const char *const engines[] = {
-    "engine",      "WorkerId", "ReplicaId",
-    "worker_addr", "instance", "target", /* of several pages joined by us */
-    NULL
+static const struct adp_str engines[] = {
+    WORD("engine"),
+    WORD("WorkerId"),
+    WORD("ReplicaId"),
+    WORD("worker_addr"),
+    WORD("instance"),
+    WORD("target"), /* of several pages joined by us */
+    { 0 },
 };
 
 /* FNV-1a: http://www.isthe.com/chongo/tech/comp/fnv/ */

@@ -3,7 +3,7 @@
  * line looks like is core/write.c's. */
 #include "core/drain.h"
 
-#include "core/lane.h"
+#include "core/keys.h"
 #include "core/record.h"
 #include "core/write.h"
 
@@ -28,7 +28,7 @@ struct adp_drain {
     struct lane_state lane[ADP_MAX_LANES + 1];
     struct adp_words generation[GENERATIONS_KEPT]; /* by number % GENERATIONS_KEPT */
     struct adp_seen *snapshot;                     /* by number % n_snapshots */
-    struct adp_metrics *metrics;                   /* raw series of the record at hand */
+    struct adp_keys *keys;                         /* of raw series in decisions */
     uint8_t *record;                               /* our copy of it, 8-aligned */
     size_t record_cap;
     uint32_t first;                   /* lane the next run begins with, from 0 */
@@ -51,7 +51,7 @@ int adp_drain_create(struct adp_drain **ret, const struct adp_region *region,
     d->n_snapshots = inline_metrics ? INLINE_KEPT : SNAPSHOTS_KEPT;
     d->snapshot = calloc(d->n_snapshots, sizeof *d->snapshot);
     adp_line_init(&d->opening);
-    if (!d->snapshot || adp_metrics_create(&d->metrics) < 0) {
+    if (!d->snapshot || adp_keys_create(&d->keys) < 0) {
         adp_drain_destroy(d);
         return adp_error_set(err, ADP_ENOMEM, "out of memory");
     }
@@ -68,7 +68,7 @@ void adp_drain_destroy(struct adp_drain *drain)
     for (uint32_t i = 0; drain->snapshot && i < drain->n_snapshots; i++)
         adp_seen_finish(&drain->snapshot[i]);
     free(drain->snapshot);
-    adp_metrics_destroy(drain->metrics);
+    adp_keys_destroy(drain->keys);
     free(drain->record);
     adp_line_finish(&drain->opening);
     free(drain);
@@ -145,14 +145,11 @@ static bool take_decision(struct adp_drain *d, const struct adp_record *rec,
         *ret_bad = true;
         return true;
     }
-    if (parts.series && adp_lane_decode(parts.series, r->metrics_len, d->metrics) < 0)
-        adp_metrics_clear(d->metrics);
-    parts.metrics = r->flags & ADP_REC_INLINE ? d->metrics : NULL;
-    const struct adp_seen *seen = &d->snapshot[r->snapshot % d->n_snapshots];
+    struct adp_seen *seen = &d->snapshot[r->snapshot % d->n_snapshots];
     if (!r->snapshot || seen->number != r->snapshot)
         seen = NULL;
-    adp_write_decision(to, r, &parts, words_of(d, r->generation), seen, d->inline_metrics,
-                       tag(d, lane, rec->seq));
+    adp_write_decision(to, r, &parts, words_of(d, r->generation), seen, d->keys,
+                       d->inline_metrics, tag(d, lane, rec->seq));
     return !to->broken;
 }
 

@@ -4,6 +4,7 @@
 #include "core/lane.h"
 
 #include "core/line.h"
+#include "core/pen.h"
 #include "core/record.h"
 
 #include <stdio.h>
@@ -62,7 +63,7 @@ void adp_name_set(struct adp_name *name, const char *text)
     if (!text)
         return;
     size_t len = strlen(text);
-    if (len <= ADP_ID_MAX && adp_line_keeps(text, len)) {
+    if (len <= ADP_ID_MAX && adp_pen_keeps(text, len)) {
         name->n = (uint8_t)len;
         return;
     }
@@ -176,27 +177,38 @@ size_t adp_lane_encode(const struct adp_metrics *metrics, uint8_t *to, size_t ca
     return need;
 }
 
-/* One series; returns its bytes, or 0 when they are not whole. */
-static size_t unpack(const uint8_t *from, size_t left, struct adp_metrics *metrics)
+size_t adp_lane_step(const uint8_t *from, size_t left)
+{
+    struct packed_series head;
+    if (left < sizeof head)
+        return 0;
+    memcpy(&head, from, sizeof head);
+    if (head.bytes > left || head.bytes < sizeof head || head.bytes % 8)
+        return 0;
+    return head.bytes;
+}
+
+/* One series. ADP_ESYNTAX: it is not whole; ADP_ENOMEM. */
+static int unpack(const uint8_t *from, size_t left, struct adp_metrics *metrics,
+                  size_t *ret_bytes)
 {
     struct packed_series head;
     struct adp_label labels[ADP_METRICS_MAX_LABELS];
     uint16_t lens[ADP_METRICS_MAX_LABELS][2];
-    if (left < sizeof head)
-        return 0;
+    if (!adp_lane_step(from, left))
+        return ADP_ESYNTAX;
     memcpy(&head, from, sizeof head);
-    if (head.bytes > left || head.bytes < sizeof head || head.bytes % 8 ||
-        head.n_labels > ADP_METRICS_MAX_LABELS)
-        return 0;
+    if (head.n_labels > ADP_METRICS_MAX_LABELS)
+        return ADP_ESYNTAX;
     size_t at = sizeof head, need = at + head.n_labels * 4u + head.name_len;
     if (need > head.bytes)
-        return 0;
+        return ADP_ESYNTAX;
     memcpy(lens, from + at, head.n_labels * 4u);
     at += head.n_labels * 4u;
     for (uint32_t i = 0; i < head.n_labels; i++)
         need += lens[i][0] + lens[i][1];
     if (need > head.bytes)
-        return 0;
+        return ADP_ESYNTAX;
     struct adp_str name = { (const char *)from + at, head.name_len };
     at += head.name_len;
     for (uint32_t i = 0; i < head.n_labels; i++) {
@@ -205,19 +217,22 @@ static size_t unpack(const uint8_t *from, size_t left, struct adp_metrics *metri
         labels[i].value = (struct adp_str) { (const char *)from + at, lens[i][1] };
         at += lens[i][1];
     }
-    if (adp_metrics_add(metrics, name, labels, head.n_labels, head.value, false, 0,
-                        NULL) < 0)
-        return 0;
-    return head.bytes;
+    int added =
+        adp_metrics_add(metrics, name, labels, head.n_labels, head.value, false, 0, NULL);
+    if (added < 0)
+        return added == ADP_ENOMEM ? ADP_ENOMEM : ADP_ESYNTAX;
+    *ret_bytes = head.bytes;
+    return 0;
 }
 
 int adp_lane_decode(const uint8_t *from, size_t len, struct adp_metrics *metrics)
 {
     adp_metrics_clear(metrics);
     for (size_t at = 0; at < len;) {
-        size_t n = unpack(from + at, len - at, metrics);
-        if (!n)
-            return ADP_ESYNTAX;
+        size_t n = 0;
+        int code = unpack(from + at, len - at, metrics, &n);
+        if (code < 0)
+            return code;
         at += n;
     }
     return 0;

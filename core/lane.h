@@ -42,6 +42,11 @@ struct adp_lane {
 
     uint32_t next_ticket, sweep, unslotted;
 
+    /* A replay's, set by whoever owns the lane: the draw that was recorded stands in place
+     * of the split's. */
+    bool has_draw;
+    double draw;
+
     /* Metrics given with a request: these, those of a moment before, and their readings.
      */
     struct adp_metrics *now, *before;
@@ -75,8 +80,11 @@ void adp_lane_keep(struct adp_lane *lane, uint64_t mono_ns);
 
 /* Raw series in a record, decoded by adp_lane_decode into `metrics` (cleared first).
  * Encode returns the bytes needed and writes only if `cap` holds them; a multiple of 8.
- * Decode returns ADP_ESYNTAX when the bytes are not whole. */
+ * Decode returns ADP_ESYNTAX when the bytes are not whole, ADP_ENOMEM. */
 size_t adp_lane_encode(const struct adp_metrics *metrics, uint8_t *to, size_t cap);
+/* Bytes of the first of packed series, of which its value, a double, is the first; 0 when
+ * they are not whole. */
+size_t adp_lane_step(const uint8_t *from, size_t left);
 int adp_lane_decode(const uint8_t *from, size_t len, struct adp_metrics *metrics);
 
 /* Appends an outcome record. [hot] */

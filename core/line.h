@@ -36,8 +36,6 @@ void adp_line_string(struct adp_line *line, const char *text, size_t len);
 /* The inside of such a string, for one that is put together from parts. A part ends where
  * a character ends, or that character is not valid. */
 void adp_line_escaped(struct adp_line *line, const char *text, size_t len);
-/* Whether adp_line_string keeps every byte of it: valid UTF-8. [hot] */
-bool adp_line_keeps(const char *text, size_t len);
 /* A JSON string, or null for a NULL pointer. */
 void adp_line_string_or_null(struct adp_line *line, const char *text);
 /* A JSON number, or null when not finite. */

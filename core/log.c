@@ -48,6 +48,7 @@ struct adp_log {
     bool writing;                     /* the writer is in a system call on the file */
     bool ended;                       /* the thread has let go of everything */
     bool orphan;                      /* the thread frees it all, nobody waits any more */
+    uint64_t steps;                   /* that succeeded */
     int failure;                      /* of the last write; 0: it succeeded */
     struct adp_log_count count;
 
@@ -211,6 +212,7 @@ static void note_step(struct adp_log *log, int code)
     log->count.write_errors += log->file.troubles;
     if (code < 0 && !is_waiting_for_lock(log, code))
         log->count.write_errors++;
+    log->steps += code == 0;
     log->failure = code;
     pthread_mutex_unlock(&log->mutex);
     log->file.troubles = 0;
@@ -391,8 +393,8 @@ int adp_log_start(struct adp_log *log, struct adp_error *err)
                          strerror(code));
 }
 
-/* Without the thread: steps until the rings are empty and all is written, as long as
- * trying takes less than the patience. */
+/* Without the thread: steps until the rings are empty and all is written, or nothing could be
+ * for as long as the patience. */
 static int write_all(struct adp_log *log)
 {
     bool more = true;
@@ -402,29 +404,37 @@ static int write_all(struct adp_log *log)
         note_step(log, code);
         if (code == 0 && !more)
             return 0;
-        if (code < 0 && waited >= PATIENCE_NS)
-            return code;
-        if (code < 0) {
-            uint64_t ns = rest(log, code, more, 0);
-            wait_fd(log->wake, ns);
-            waited += ns;
+        if (code == 0) {
+            waited = 0;
+            continue;
         }
+        if (waited >= PATIENCE_NS)
+            return code;
+        uint64_t ns = rest(log, code, more, 0);
+        wait_fd(log->wake, ns);
+        waited += ns;
     }
 }
 
-/* Waits for the thread: up to `ns`, for whatever `reached` asks. In steps: the eventfd may
- * tell of a flush that nobody waits for any more, and one such costs a step. */
+/* Waits for the thread, for whatever `reached` asks: up to `ns` in which it gets nowhere. In
+ * slices: the eventfd may tell of a flush that nobody waits for any more. */
 static bool wait_for(struct adp_log *log, uint64_t ns,
                      bool (*reached)(const struct adp_log *log))
 {
-    const uint64_t step_ns = ns / 10;
-    for (uint64_t waited = 0;; waited += step_ns) {
+    const uint64_t slice_ns = ns / 10;
+    uint64_t waited = 0, seen = 0;
+    for (;;) {
         pthread_mutex_lock(&log->mutex);
         bool is = reached(log);
+        uint64_t steps = log->steps;
         pthread_mutex_unlock(&log->mutex);
+        if (steps != seen)
+            waited = 0;
+        seen = steps;
         if (is || waited >= ns)
             return is;
-        wait_fd(log->done, step_ns);
+        wait_fd(log->done, slice_ns);
+        waited += slice_ns;
     }
 }
 

@@ -7,8 +7,8 @@
  *     while it waits, the rings fill, the newest records are dropped, and the gap is counted.
  *     What is kept is one batch: 256 KiB of lines, one line, and the opening of a file.
  *  3. Every file starts with the snapshot in force.
- *  4. Closing writes everything, or says within two seconds how much it could not, also
- *     when a write never returns.
+ *  4. Closing writes everything, or says how much it could not: two seconds after the last
+ *     batch that was written, also when a write never returns.
  *  5. Whoever decides never waits for the log, and makes no system call for it: nothing of
  *     this is called from there.
  *  6. No signal disposition is changed, and none of the host's signals arrives in the
@@ -56,8 +56,8 @@ int adp_log_open_take(struct adp_log **ret, const struct adp_log_options *option
 /* Starts the thread. Without it, whoever calls adp_log_flush does the work, and a write
  * that never returns is theirs to wait for. ADP_EIO. [control] */
 int adp_log_start(struct adp_log *log, struct adp_error *err);
-/* Waits until all that was recorded before the call is in the file. ADP_EIO after two
- * seconds: it is not, and is tried further. [control] */
+/* Waits until all that was recorded before the call is in the file. ADP_EIO: for two seconds
+ * nothing could be written; it is tried further. [control] */
 int adp_log_flush(struct adp_log *log, struct adp_error *err);
 /* Closes the file and opens the path anew, at the next write. [any] */
 void adp_log_reopen(struct adp_log *log);
@@ -69,8 +69,8 @@ int adp_log_move(struct adp_log *log, const struct adp_log_options *options,
 /* Whether adp_log_move could open it. [control] */
 int adp_log_try(const struct adp_log_options *options, struct adp_error *err);
 struct adp_log_count adp_log_counts(struct adp_log *log); /* [any] */
-/* Ends the thread, writes all, frees. ADP_EIO after two seconds: the error says how many
- * lines and records are lost. NULL is fine. [control]
+/* Ends the thread, writes all, frees. ADP_EIO after two seconds in which nothing could be
+ * written: the error says how many lines and records are lost. NULL is fine. [control]
  * Not for a child of fork that inherited the log: its thread is the parent's, and what it
  * was about to do then can neither be finished nor freed. */
 int adp_log_close(struct adp_log *log, struct adp_error *err);

@@ -159,6 +159,11 @@ static int end_line(struct adp_logfile *file)
         return -errno;
     if (last == '\n')
         return 0;
+    /* Without the lock it may be a write under way: wait until it looks the same twice. */
+    if (!file->locked && file->size != file->cut) {
+        file->cut = file->size;
+        return -EWOULDBLOCK;
+    }
     ssize_t n;
     do
         n = write(file->fd, "\n", 1);

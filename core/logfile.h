@@ -43,6 +43,7 @@ struct adp_logfile {
     bool bare;          /* nothing in the file but our opening */
     uint64_t size;      /* when last looked at, and what we wrote since */
     uint64_t end;       /* where our last write ended; UINT64_MAX: none in this file */
+    uint64_t cut;       /* size at which it ended within a line, seen without the lock */
     uint64_t rotate_at; /* 0, or not before this size: the last rotation failed */
     size_t front;       /* bytes of opening that the lines that wait begin with */
     uint32_t misses;    /* of the lock, in a row */

@@ -35,6 +35,7 @@ enum {
     SEGMENTS = ADP_METRICS_MAX_SERIES / SEGMENT,
     FIRST_SLOTS = 1024, /* a page of 400 series needs no more */
     FIRST_NAMES = 128,
+    TABLE_USED = 32, /* metrics given with a request are often fewer */
     CHUNK = 64 << 10
 };
 
@@ -70,6 +71,9 @@ struct table {
         uint32_t index; /* ADP_NO_SERIES: free */
     } * slots;
     size_t mask;
+    uint32_t n_used;
+    uint32_t
+        used[TABLE_USED]; /* the slots of the first ones put: clearing few is cheap */
 };
 
 struct adp_metrics {
@@ -174,9 +178,21 @@ static void join_chunks(struct adp_metrics *m)
 
 /* ---- tables ---- */
 
-static void table_clear(struct table *t)
+static void table_wipe(struct table *t)
 {
     memset(t->slots, 0xff, (t->mask + 1) * sizeof *t->slots);
+    t->n_used = 0;
+}
+
+static void table_clear(struct table *t)
+{
+    if (t->n_used > TABLE_USED) {
+        table_wipe(t);
+        return;
+    }
+    for (uint32_t i = 0; i < t->n_used; i++)
+        t->slots[t->used[i]].index = ADP_NO_SERIES;
+    t->n_used = 0;
 }
 
 static int table_init(struct table *t, size_t slots)
@@ -185,7 +201,7 @@ static int table_init(struct table *t, size_t slots)
     if (!t->slots)
         return ADP_ENOMEM;
     t->mask = slots - 1;
-    table_clear(t);
+    table_wipe(t);
     return 0;
 }
 
@@ -195,6 +211,9 @@ static void table_put(struct table *t, uint64_t hash, uint32_t index)
     while (t->slots[i].index != ADP_NO_SERIES)
         i = (i + 1) & t->mask;
     t->slots[i] = (struct slot) { (uint32_t)(hash >> 32), index };
+    if (t->n_used < TABLE_USED)
+        t->used[t->n_used] = (uint32_t)i;
+    t->n_used++;
 }
 
 /* The next index from slot *at on that may be the one sought, or ADP_NO_SERIES. */
@@ -282,9 +301,32 @@ static uint64_t mix(uint64_t name_hash, uint64_t labels_hash)
     return labels_hash + name_hash * UINT64_C(0x9e3779b97f4a7c15); /* odd: 2^64 / 1.618 */
 }
 
-/* The hash of labels that lie anywhere: what XXH3_64bits gives for them in one piece. */
+/* The bytes of labels as they are stored; 0: they are more than `cap`. */
+static size_t flatten(const struct adp_label *labels, uint32_t n, char *to, size_t cap)
+{
+    size_t at = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct adp_str parts[2] = { labels[i].name, labels[i].value };
+        for (int k = 0; k < 2; k++) {
+            if (parts[k].n >= cap - at)
+                return 0;
+            if (parts[k].n)
+                memcpy(to + at, parts[k].p, parts[k].n);
+            at += parts[k].n;
+            to[at++] = '\0';
+        }
+    }
+    return at;
+}
+
+/* The hash of labels that lie anywhere: what XXH3_64bits gives for them in one piece. Its
+ * state is 576 bytes to set up, so that few bytes are better put together first. */
 static uint64_t hash_labels(const struct adp_label *labels, uint32_t n)
 {
+    char flat[256];
+    size_t bytes = flatten(labels, n, flat, sizeof flat);
+    if (bytes || !n)
+        return XXH3_64bits(flat, bytes);
     XXH3_state_t state;
     XXH3_64bits_reset(&state);
     for (uint32_t i = 0; i < n; i++) {
@@ -341,13 +383,23 @@ static int reserve_series(struct adp_metrics *m)
     return 0;
 }
 
+/* As compare_text > 0; the first byte mostly decides. */
+static bool comes_after(struct adp_str a, struct adp_str b)
+{
+    if (a.n && b.n && a.p[0] != b.p[0])
+        return (unsigned char)a.p[0] > (unsigned char)b.p[0];
+    return compare_text(a, b) > 0;
+}
+
 /* Few, and on most pages sorted already. */
 static void sort_labels(struct adp_label *labels, uint32_t n)
 {
     for (uint32_t i = 1; i < n; i++) {
+        if (!comes_after(labels[i - 1].name, labels[i].name))
+            continue;
         struct adp_label moving = labels[i];
         uint32_t j = i;
-        for (; j > 0 && compare_text(labels[j - 1].name, moving.name) > 0; j--)
+        for (; j > 0 && comes_after(labels[j - 1].name, moving.name); j--)
             labels[j] = labels[j - 1];
         labels[j] = moving;
     }
@@ -385,10 +437,11 @@ static int copy_labels(struct adp_metrics *m, const struct adp_label *labels, ui
     to->hash = XXH3_64bits(NULL, 0);
     if (!n)
         return 0;
-    struct adp_label *copy = take(m, n * sizeof *copy, _Alignof(struct adp_label));
-    char *text = copy ? take(m, bytes + 2 * n, 1) : NULL;
-    if (!text)
+    struct adp_label *copy =
+        take(m, n * sizeof *copy + bytes + 2 * n, _Alignof(struct adp_label));
+    if (!copy)
         return adp_error_set(err, ADP_ENOMEM, "out of memory");
+    char *text = (char *)(copy + n);
     memcpy(copy, labels, n * sizeof *copy);
     sort_labels(copy, n);
     for (uint32_t i = 1; i < n; i++)
@@ -604,6 +657,16 @@ uint32_t adp_metrics_find_hashed(const struct adp_metrics *m, const char *name,
     return i == ADP_NO_SERIES ? i : m->names[i].first;
 }
 
+uint32_t adp_metrics_names(const struct adp_metrics *m)
+{
+    return m->cleared ? 0 : m->n_names;
+}
+
+uint64_t adp_metrics_name_hash(const struct adp_metrics *m, uint32_t i)
+{
+    return m->names[i].hash;
+}
+
 const struct adp_series *adp_metrics_same(const struct adp_metrics *m,
                                           const struct adp_series *as)
 {
@@ -618,6 +681,7 @@ const struct adp_series *adp_metrics_same(const struct adp_metrics *m,
 
 void adp_metrics_set(struct adp_metrics *m, uint32_t i, double value)
 {
+    m->shape.whole = false;
     struct adp_series *s = &stored_at(m, i)->series;
     s->value = value;
     s->has_time = false;
@@ -678,17 +742,22 @@ static void write_labels(struct adp_line *line, const struct adp_series *s)
         adp_line_put(line, "}", 1);
 }
 
+void adp_metrics_write_key(const struct adp_metrics *m, uint32_t i, struct adp_line *line)
+{
+    const struct stored *s = stored_at(m, i);
+    adp_line_escaped(line, s->series.name.p, s->series.name.n);
+    if (m->names[s->name].count > 1)
+        write_labels(line, &s->series);
+}
+
 void adp_metrics_write(const struct adp_metrics *m, struct adp_line *line)
 {
     adp_line_put(line, "{", 1);
     for (uint32_t i = 0; i < adp_metrics_count(m); i++) {
-        const struct stored *s = stored_at(m, i);
         adp_line_puts(line, i ? ",\"" : "\"");
-        adp_line_escaped(line, s->series.name.p, s->series.name.n);
-        if (m->names[s->name].count > 1)
-            write_labels(line, &s->series);
+        adp_metrics_write_key(m, i, line);
         adp_line_puts(line, "\":");
-        adp_line_number(line, s->series.value);
+        adp_line_number(line, stored_at(m, i)->series.value);
     }
     adp_line_put(line, "}", 1);
 }

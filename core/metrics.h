@@ -84,6 +84,9 @@ uint32_t adp_metrics_find(const struct adp_metrics *metrics, const char *name,
 uint64_t adp_metrics_hash(const char *name, size_t len);
 uint32_t adp_metrics_find_hashed(const struct adp_metrics *metrics, const char *name,
                                  size_t len, uint64_t hash);
+/* The names that series have, each once, by their hashes. */
+uint32_t adp_metrics_names(const struct adp_metrics *metrics);
+uint64_t adp_metrics_name_hash(const struct adp_metrics *metrics, uint32_t i);
 /* The series with the name and the labels (sorted by name) of `as`, or NULL. `as` may
  * belong to another object or to none; its value is not looked at. */
 const struct adp_series *adp_metrics_same(const struct adp_metrics *metrics,
@@ -97,6 +100,9 @@ bool adp_metrics_newest(const struct adp_metrics *metrics, double *ret_s);
 /* Appends the JSON object of all series: the key is the bare name when it is the only
  * series of that name, or has no labels, else `name{label="value",…}` with \\, \" and \n
  * escaped in values; the value a number, or null when it is not finite. */
+/* The i-th key alone, without its quotes: write_key. */
+void adp_metrics_write_key(const struct adp_metrics *metrics, uint32_t i,
+                           struct adp_line *line);
 void adp_metrics_write(const struct adp_metrics *metrics, struct adp_line *line);
 
 #endif

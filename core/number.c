@@ -13,6 +13,7 @@
  *
  * Assumes binary64 and rounding to nearest, like everything here. */
 #include "core/number.h"
+#include "core/shortest.h"
 
 #include <errno.h>
 #include <math.h>
@@ -69,6 +70,8 @@ static const uint64_t power_of_five[] = {
 
 static const int64_t exact_power = sizeof power_of_ten / sizeof power_of_ten[0] - 1;
 static const int64_t wide_power = sizeof power_of_five / sizeof power_of_five[0] - 1;
+#define ZEROS UINT64_C(0x3030303030303030) /* "00000000" */
+
 static const uint64_t exact_integer = UINT64_C(1) << 53;
 
 /* A number as written: first * 10^exponent, unless digits were left out of `first`. */
@@ -306,35 +309,60 @@ const char *adp_number_scan(const char *p, const char *end, double *ret)
     return adp_number_parse(from, (size_t)(p - from), ret) ? p : NULL;
 }
 
-static const char digit_pairs[] = "00010203040506070809"
-                                  "10111213141516171819"
-                                  "20212223242526272829"
-                                  "30313233343536373839"
-                                  "40414243444546474849"
-                                  "50515253545556575859"
-                                  "60616263646566676869"
-                                  "70717273747576777879"
-                                  "80818283848586878889"
-                                  "90919293949596979899";
+/* The eight digits of `value` below 10^8, zeros in front, as their characters in memory
+ * order: the first in the lowest byte. Lanes of 32, 16 and 8 bits are each split in two;
+ * 10486 / 2^20 and 103 / 2^10 divide by 100 and 10 exactly for what fits a lane. */
+static uint64_t eight_digits(uint32_t value)
+{
+    uint64_t x = value / 10000 | (uint64_t)(value % 10000) << 32;
+    uint64_t hundreds = (x * 10486 >> 20) & UINT64_C(0x0000007f0000007f);
+    x = hundreds | (x - 100 * hundreds) << 16;
+    uint64_t tens = (x * 103 >> 10) & UINT64_C(0x000f000f000f000f);
+    x = tens | (x - 10 * tens) << 8;
+    return x | ZEROS;
+}
+
+static char *put_eight(char *to, uint32_t value)
+{
+    uint64_t digits = eight_digits(value);
+    memcpy(to, &digits, sizeof digits);
+    return to + sizeof digits;
+}
+
+/* The digits of `value` below 10^8, at least one; writes eight bytes. */
+static char *put_up_to_eight(char *to, uint32_t value)
+{
+    uint64_t digits = eight_digits(value);
+    int zeros = __builtin_ctzll((digits ^ ZEROS) | UINT64_C(1) << 56) / 8;
+    digits >>= 8 * zeros;
+    memcpy(to, &digits, sizeof digits);
+    return to + 8 - zeros;
+}
 
 size_t adp_number_print_u64(char *to, uint64_t value)
 {
-    char text[20]; /* 2^64 - 1 has 20 digits */
-    char *p = text + sizeof text;
-    while (value >= 100) {
-        p -= 2;
-        memcpy(p, digit_pairs + value % 100 * 2, 2);
-        value /= 100;
-    }
-    if (value >= 10) {
-        p -= 2;
-        memcpy(p, digit_pairs + value * 2, 2);
+    const uint64_t eight = 100000000;
+    char *p = to;
+    if (value >= eight * eight) {
+        p = put_up_to_eight(p, (uint32_t)(value / (eight * eight)));
+        value %= eight * eight;
+        p = put_eight(p, (uint32_t)(value / eight));
+        p = put_eight(p, (uint32_t)(value % eight));
+    } else if (value >= eight) {
+        p = put_up_to_eight(p, (uint32_t)(value / eight));
+        p = put_eight(p, (uint32_t)(value % eight));
     } else {
-        *--p = (char)('0' + value);
+        p = put_up_to_eight(p, (uint32_t)value);
     }
-    size_t n = (size_t)(text + sizeof text - p);
-    memcpy(to, p, n);
-    return n;
+    return (size_t)(p - to);
+}
+
+size_t adp_number_print_places(char *to, uint32_t millionths)
+{
+    uint64_t digits = eight_digits(millionths) >> 16;
+    uint64_t set = (digits ^ ZEROS >> 16) | 1; /* at least the first place */
+    memcpy(to, &digits, sizeof digits);
+    return (size_t)(63 - __builtin_clzll(set)) / 8 + 1;
 }
 
 size_t adp_number_print_i64(char *to, int64_t value)
@@ -352,13 +380,52 @@ static size_t print_millionths(char *to, bool minus, uint64_t millionths)
     if (minus)
         *p++ = '-';
     p += adp_number_print_u64(p, millionths / 1000000);
-    uint64_t rest = millionths % 1000000;
+    uint32_t rest = (uint32_t)(millionths % 1000000);
     if (!rest)
         return (size_t)(p - to);
     *p++ = '.';
-    for (uint64_t place = 100000; rest; place /= 10) {
-        *p++ = (char)('0' + rest / place);
-        rest %= place;
+    p += adp_number_print_places(p, rest);
+    return (size_t)(p - to);
+}
+
+/* As %.{15,16,17}g lays the same digits out: those are the precisions it is asked for, so
+ * a number of more than 15 places before the point has an exponent only past its digits. */
+static size_t print_decimal(char *to, bool minus, struct adp_decimal d)
+{
+    char digits[ADP_NUMBER_MAX], *p = to;
+    int32_t n = (int32_t)adp_number_print_u64(digits, d.digits);
+    int32_t power = n - 1 + d.exponent; /* of the first digit */
+    if (minus)
+        *p++ = '-';
+    if (power < -4 || power >= (n > 15 ? n : 15)) {
+        *p++ = digits[0];
+        if (n > 1)
+            *p++ = '.';
+        memcpy(p, digits + 1, (size_t)n - 1);
+        p += n - 1;
+        *p++ = 'e';
+        *p++ = power < 0 ? '-' : '+';
+        uint32_t size =
+            (uint32_t)(power < 0 ? -power : power); /* two digits, see shortest */
+        *p++ = (char)('0' + size / 10);
+        *p++ = (char)('0' + size % 10);
+        return (size_t)(p - to);
+    }
+    if (power < 0) {
+        memcpy(p, "0.000", 5);
+        p += 1 - power;
+        memcpy(p, digits, 20); /* all there can be, and a size that needs no call */
+        return (size_t)(p + n - to);
+    }
+    int32_t before = power + 1 < n ? power + 1 : n; /* of them, before the point */
+    memcpy(p, digits, (size_t)before);
+    p += before;
+    for (int32_t zeros = power + 1 - before; zeros > 0; zeros--)
+        *p++ = '0';
+    if (before < n) {
+        *p++ = '.';
+        memcpy(p, digits + before, (size_t)(n - before));
+        p += n - before;
     }
     return (size_t)(p - to);
 }
@@ -414,5 +481,8 @@ size_t adp_number_print(char *to, double value)
         *to = '-';
         return sign + adp_number_print_u64(to + sign, (uint64_t)size);
     }
+    struct adp_decimal decimal;
+    if (adp_shortest(size, &decimal))
+        return print_decimal(to, minus, decimal);
     return print_rounded(to, value);
 }

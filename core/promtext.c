@@ -500,7 +500,9 @@ static const char *read_rest_again(const char *p, const char *end, bool openmetr
     s.newline = s.end = newline ? newline : end;
     if (s.end > p && s.end[-1] == '\r')
         s.end--;
-    if ((p < s.end && !is_kind(*p, BLANK)) || read_rest(&s))
+    /* an exemplar may hold any text but what makes the page none */
+    if ((p < s.end && !is_kind(*p, BLANK)) || memchr(p, '\0', (size_t)(s.end - p)) ||
+        read_rest(&s))
         return NULL;
     *ret_has_time = s.has_time;
     *ret_time_s = s.time_s;
@@ -673,13 +675,15 @@ int adp_promtext_read_as(struct adp_metrics *metrics, enum adp_promtext_format f
         page += 3;
         len -= 3;
     }
-    const char *end = len ? page + len : page; /* NULL may be given with 0 */
+    if (!len)
+        page = ""; /* NULL may be given with 0 */
+    const char *end = page + len;
     struct adp_promtext_found found;
     if (compare(metrics, format, page, end, ret ? ret : &found))
         return 0;
     struct scan s = { .metrics = metrics, .gap = page };
     s.openmetrics = format == ADP_PROMTEXT_OPENMETRICS ||
-                    (format == ADP_PROMTEXT_UNSAID && len && ends_with_eof(page, end));
+                    (format == ADP_PROMTEXT_UNSAID && ends_with_eof(page, end));
     s.shape = adp_metrics_shape(metrics);
     adp_page_shape_clear(s.shape);
     int code = read_page(&s, page, end, err);

@@ -7,7 +7,10 @@
  *  1. In `sources` the operator's own come first, `n_own` of them, in the order given.
  *  2. `names` holds every name and alias and ends with NULL; names[i] is one of the
  *     signal owner[i].
- *  3. An index, once given, stays. A failed call leaves the set as it was. */
+ *  3. An index, once given, stays. A failed call leaves the set as it was.
+ *  4. `feeds` has each source under the name that its expression asks for first, and under
+ *     the other names of that. Most sources are of engines that are not there, so reading
+ *     starts from the names on the page and never looks at those. */
 #include "core/signal.h"
 
 #include "core/dictionary.h"
@@ -16,7 +19,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_NAMES = 256 };
+enum { MAX_NAMES = 256, FEEDS = 2 * ADP_MAX_KNOWN * ADP_MAX_SOURCES };
+
+/* A source, under the hash of a metric's name. */
+struct feed {
+    uint64_t hash;
+    uint16_t signal, source;
+    bool used;
+};
 
 struct source {
     struct adp_expr *expr; /* owned */
@@ -40,7 +50,66 @@ struct adp_signals {
     uint32_t owner[MAX_NAMES];
     struct adp_rename renames[ADP_MAX_RENAMES]; /* strings: rename_text */
     char *rename_text[ADP_MAX_RENAMES];         /* owned: from, NUL, to, NUL */
+    struct feed feeds[FEEDS]; /* open addressing, linear probing; a hash several times */
+    uint32_t n_feeds;
+    bool crowded; /* more names than it has room for: all sources are looked at */
 };
+
+/* ---- which source asks for what ---- */
+
+static void add_feed(struct adp_signals *set, const char *metric, uint32_t signal,
+                     uint32_t source)
+{
+    if (set->n_feeds == FEEDS / 2) {
+        set->crowded = true;
+        return;
+    }
+    uint64_t hash = adp_metrics_hash(metric, strlen(metric));
+    uint32_t at = (uint32_t)hash % FEEDS;
+    while (set->feeds[at].used)
+        at = (at + 1) % FEEDS;
+    set->feeds[at] = (struct feed) { hash, (uint16_t)signal, (uint16_t)source, true };
+    set->n_feeds++;
+}
+
+/* Whoever asks for `rename.from` first is also fed by `rename.to`. */
+static void index_rename(struct adp_signals *set, struct adp_rename rename)
+{
+    for (uint32_t i = 0; i < set->n; i++)
+        for (uint32_t k = 0; k < set->signals[i].n_sources; k++) {
+            const struct adp_expr *source = set->signals[i].sources[k].expr;
+            if (strcmp(adp_expr_metric(source, 0), rename.from) == 0)
+                add_feed(set, rename.to, i, k);
+        }
+}
+
+/* After sources were added, which moves those behind them. */
+static void index_sources(struct adp_signals *set)
+{
+    memset(set->feeds, 0, sizeof set->feeds);
+    set->n_feeds = 0;
+    set->crowded = false;
+    for (uint32_t i = 0; i < set->n; i++)
+        for (uint32_t k = 0; k < set->signals[i].n_sources; k++)
+            add_feed(set, adp_expr_metric(set->signals[i].sources[k].expr, 0), i, k);
+    for (uint32_t r = 0; r < set->n_renames; r++)
+        index_rename(set, set->renames[r]);
+}
+
+/* A bit for each source whose first metric is on the page. */
+static void find_fed(const struct adp_signals *set, const struct adp_metrics *metrics,
+                     uint64_t fed[ADP_MAX_KNOWN])
+{
+    memset(fed, set->crowded ? 0xff : 0, ADP_MAX_KNOWN * sizeof *fed);
+    uint32_t n = set->crowded ? 0 : adp_metrics_names(metrics);
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t hash = adp_metrics_name_hash(metrics, i);
+        for (uint32_t at = (uint32_t)hash % FEEDS; set->feeds[at].used;
+             at = (at + 1) % FEEDS)
+            if (set->feeds[at].hash == hash)
+                fed[set->feeds[at].signal] |= 1ull << set->feeds[at].source;
+    }
+}
 
 /* ---- building ---- */
 
@@ -138,7 +207,7 @@ int adp_signals_rename(struct adp_signals *set, const char *from, const char *to
     set->rename_text[set->n_renames] = text;
     set->renames[set->n_renames] =
         (struct adp_rename) { .from = text, .to = text + n_from };
-    set->n_renames++;
+    index_rename(set, set->renames[set->n_renames++]);
     return 0;
 }
 
@@ -172,6 +241,7 @@ int adp_signals_source_take(struct adp_signals *set, uint32_t signal,
         adp_expr_destroy(source);
     else
         set->signals[signal].n_own++;
+    index_sources(set);
     return rc;
 }
 
@@ -259,6 +329,7 @@ int adp_signals_create(struct adp_signals **ret, struct adp_error *err)
             return rc;
         }
     }
+    index_sources(set);
     *ret = set;
     return 0;
 }
@@ -375,44 +446,47 @@ static void date(struct adp_reading *reading, const struct adp_value *value,
     reading->expires_ns = left_ns > UINT64_MAX - now_ns ? UINT64_MAX : now_ns + left_ns;
 }
 
-static struct adp_reading ask(const struct signal *signal, uint32_t source,
-                              const struct adp_moment *moment, uint64_t now_ns,
-                              double wall_s, struct adp_scratch *scratch)
+static void ask(const struct signal *signal, uint32_t source,
+                const struct adp_moment *moment, uint64_t now_ns, double wall_s,
+                struct adp_scratch *scratch, struct adp_reading *ret)
 {
     const struct source *s = &signal->sources[source];
     struct adp_value value;
-    struct adp_reading reading = { .source = (int32_t)source };
-    reading.why = adp_expr_evaluate(s->expr, moment, s->aggregate, signal->lo, signal->hi,
-                                    scratch, &value);
-    reading.taken = value.taken;
-    reading.skipped = value.skipped;
-    reading.skipped_why = value.skipped_why;
-    reading.bound = value.bound;
-    memcpy(reading.skipped_by, value.skipped_by, sizeof reading.skipped_by);
-    memcpy(reading.differ, value.differ, sizeof reading.differ);
-    if (reading.why == ADP_WHY_PRESENT) {
-        reading.value = value.value;
-        date(&reading, &value, signal->max_age_ns, now_ns, wall_s);
+    enum adp_why why = adp_expr_evaluate(s->expr, moment, s->aggregate, signal->lo,
+                                         signal->hi, scratch, &value);
+    *ret = (struct adp_reading) { .why = why,
+                                  .source = (int32_t)source,
+                                  .taken = value.taken,
+                                  .skipped = value.skipped,
+                                  .skipped_why = value.skipped_why,
+                                  .bound = value.bound };
+    if (value.skipped)
+        memcpy(ret->skipped_by, value.skipped_by, sizeof ret->skipped_by);
+    if (value.differ[0])
+        memcpy(ret->differ, value.differ, sizeof ret->differ);
+    if (why == ADP_WHY_PRESENT) {
+        ret->value = value.value;
+        date(ret, &value, signal->max_age_ns, now_ns, wall_s);
     }
-    return reading;
 }
 
-static struct adp_reading read_signal(const struct signal *signal,
-                                      const struct adp_moment *moment, uint64_t now_ns,
-                                      double wall_s, struct adp_scratch *scratch)
+/* `fed`: the sources that may have something to say. */
+static void read_signal(const struct signal *signal, uint64_t fed,
+                        const struct adp_moment *moment, uint64_t now_ns, double wall_s,
+                        struct adp_scratch *scratch, struct adp_reading *ret)
 {
-    struct adp_reading nearest = { .why = ADP_WHY_NEVER_SUPPLIED, .source = -1 };
-    for (uint32_t i = 0; i < signal->n_sources; i++) {
-        /* most sources are of engines that are not there */
-        if (!adp_expr_supplied(signal->sources[i].expr, moment, NULL))
+    *ret = (struct adp_reading) { .why = ADP_WHY_NEVER_SUPPLIED, .source = -1 };
+    for (uint32_t i = 0; i < signal->n_sources && fed >> i; i++) {
+        struct adp_reading reading;
+        if (!(fed >> i & 1) || !adp_expr_supplied(signal->sources[i].expr, moment, NULL))
             continue;
-        struct adp_reading reading = ask(signal, i, moment, now_ns, wall_s, scratch);
-        if (reading.why == ADP_WHY_PRESENT || reading.why == ADP_WHY_AMBIGUOUS)
-            return reading;
-        if (nearest.source < 0 && reading.why != ADP_WHY_NEVER_SUPPLIED)
-            nearest = reading;
+        ask(signal, i, moment, now_ns, wall_s, scratch, &reading);
+        bool final = reading.why == ADP_WHY_PRESENT || reading.why == ADP_WHY_AMBIGUOUS;
+        if (final || (ret->source < 0 && reading.why != ADP_WHY_NEVER_SUPPLIED))
+            *ret = reading;
+        if (final)
+            return;
     }
-    return nearest;
 }
 
 enum { MAX_DOUBTS = 128 };
@@ -467,9 +541,13 @@ void adp_signals_read(const struct adp_signals *set, const struct adp_moment *mo
 {
     struct adp_doubt doubts[MAX_DOUBTS];
     struct adp_moment own = own_moment(set, moment, doubts);
+    uint64_t fed[ADP_MAX_KNOWN] = { 0 };
+    if (moment->now)
+        find_fed(set, moment->now, fed);
     for (uint32_t i = 0; i < set->n; i++) {
         if (moment->now)
-            readings[i] = read_signal(&set->signals[i], &own, now_ns, wall_s, scratch);
+            read_signal(&set->signals[i], fed[i], &own, now_ns, wall_s, scratch,
+                        &readings[i]);
         else
             readings[i] =
                 (struct adp_reading) { .why = ADP_WHY_NO_SNAPSHOT, .source = -1 };
@@ -484,7 +562,7 @@ void adp_signals_try(const struct adp_signals *set, uint32_t signal, uint32_t so
 {
     struct adp_doubt doubts[MAX_DOUBTS];
     struct adp_moment own = own_moment(set, moment, doubts);
-    *ret = ask(&set->signals[signal], source, &own, now_ns, wall_s, scratch);
+    ask(&set->signals[signal], source, &own, now_ns, wall_s, scratch, ret);
 }
 
 /* Up to a colon, or else to the first underscore: what an engine's names have in common. */

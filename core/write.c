@@ -4,77 +4,77 @@
 #include "core/write.h"
 
 #include "core/expr.h"
+#include "core/pen.h"
 #include "core/reason.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define BILLION 1000000000u
+/* --- small pieces ---
+ *
+ * A line is written with a pen into room made for all of it: what is bounded by itself is in
+ * FIXED_ROOM, the texts of the generation, the host's strings and the metrics are added. */
 
-/* --- small pieces --- */
+enum {
+    /* Of a decision, the longest: its keys and their punctuation are below 800 bytes; 22
+     * numbers of ADP_NUMBER_MAX, 3 times and 2 hexadecimal ones below 850; 7 words of ours
+     * below 280. */
+    FIXED_ROOM = 2048,
+    WORD_ROOM = 64 /* a word of ours with its quotes: why, reason, fault */
+};
 
-/* Nanoseconds as seconds with microseconds, trailing zeros cut: 12.05, 3.0. */
-static void put_seconds(struct adp_line *to, uint64_t ns)
+/* Room for `more` bytes at the end of the line; NULL when memory is out. */
+static char *open_room(struct adp_line *to, size_t more)
 {
-    char digits[8];
-    uint32_t us = (uint32_t)(ns % BILLION / 1000);
-    adp_line_u64(to, ns / BILLION);
-    digits[0] = '.';
-    for (int i = 6; i >= 1; i--, us /= 10)
-        digits[i] = (char)('0' + us % 10);
-    size_t n = 7;
-    while (n > 2 && digits[n - 1] == '0')
-        n--;
-    adp_line_put(to, digits, n);
+    return adp_line_reserve(to, more) ? to->text + to->len : NULL;
 }
 
-static void put_hex(struct adp_line *to, uint64_t value)
+static void close_room(struct adp_line *to, const char *p)
 {
-    char text[18];
-    text[0] = text[17] = '"';
-    for (int i = 16; i >= 1; i--, value >>= 4)
-        text[i] = "0123456789abcdef"[value & 15];
-    adp_line_put(to, text, sizeof text);
+    to->len = (size_t)(p - to->text);
 }
 
-static void put_str(struct adp_line *to, struct adp_str s)
+static char *put_str(char *p, struct adp_str s)
 {
-    adp_line_put(to, s.p, s.n);
+    return adp_pen_put(p, s.p, s.n);
 }
 
 /* Text that is JSON members already, behind what is there. */
-static void put_members(struct adp_line *to, struct adp_str members)
+static char *put_members(char *p, struct adp_str members)
 {
     if (!members.n)
-        return;
-    adp_line_puts(to, ",");
-    put_str(to, members);
+        return p;
+    *p++ = ',';
+    return put_str(p, members);
 }
 
-static void put_bool(struct adp_line *to, bool value)
+/* A key as it stands in the line, behind a comma unless it is the first of its object. */
+static char *put_next(char *p, const char *key)
 {
-    adp_line_puts(to, value ? "true" : "false");
+    if (p[-1] != '{')
+        *p++ = ',';
+    return adp_pen_text(p, key);
 }
 
-static void put_tag(struct adp_line *to, struct adp_tag tag)
+static char *put_tag(char *p, struct adp_tag tag)
 {
-    adp_line_key(to, "instance");
-    put_hex(to, tag.instance);
-    adp_line_key(to, "lane");
-    adp_line_u64(to, tag.lane);
-    adp_line_key(to, "seq");
-    adp_line_u64(to, tag.seq);
+    p = adp_pen_text(p, ",\"instance\":");
+    p = adp_pen_hex(p, tag.instance);
+    p = adp_pen_text(p, ",\"lane\":");
+    p = adp_pen_u64(p, tag.lane);
+    p = adp_pen_text(p, ",\"seq\":");
+    return adp_pen_u64(p, tag.seq);
 }
 
-static void begin(struct adp_line *to, uint64_t at_ns)
+static char *begin(char *p, uint64_t at_ns)
 {
-    adp_line_puts(to, "{\"at\":");
-    put_seconds(to, at_ns);
+    p = adp_pen_text(p, "{\"at\":");
+    return adp_pen_seconds(p, at_ns);
 }
 
-static void end(struct adp_line *to)
+static char *end(char *p)
 {
-    adp_line_puts(to, "}\n");
+    return adp_pen_text(p, "}\n");
 }
 
 /* --- words of a generation --- */
@@ -141,6 +141,22 @@ static bool cut_all(struct adp_words *w, struct adp_str rest)
     return true;
 }
 
+/* The most that the signals of one line take: each is named in four objects at most, with
+ * a value, a source, an age or a why. */
+static size_t signals_room(const struct adp_words *w)
+{
+    size_t room = 0;
+    for (uint32_t i = 0; i < w->n_signals; i++) {
+        size_t longest = 0;
+        for (uint32_t k = 0; k < w->n_sources[i]; k++)
+            if (w->source[i][k].n > longest)
+                longest = w->source[i][k].n;
+        room += 4 * (w->key[i].n + 1) + longest + ADP_NUMBER_MAX + ADP_PEN_SECONDS +
+                WORD_ROOM;
+    }
+    return room;
+}
+
 bool adp_words_set(struct adp_words *words, const struct adp_rec_generation *record,
                    bool *ret_bad)
 {
@@ -156,6 +172,7 @@ bool adp_words_set(struct adp_words *words, const struct adp_rec_generation *rec
         *ret_bad = true;
         return true;
     }
+    new.signals_room = signals_room(&new);
     free(words->text);
     *words = new;
     return true;
@@ -182,6 +199,7 @@ bool adp_seen_set(struct adp_seen *seen, const struct adp_rec_snapshot *record,
     if (!seen->reading || (keep_metrics && record->metrics_len && !metrics))
         return false;
     seen->number = record->number;
+    seen->told_generation = 0;
     seen->mono_ns = record->mono_ns;
     seen->n = record->n_signals;
     memcpy(seen->reading, readings, record->n_signals * sizeof *readings);
@@ -197,6 +215,7 @@ void adp_seen_finish(struct adp_seen *seen)
 {
     free(seen->reading);
     free(seen->metrics);
+    adp_line_finish(&seen->told);
     *seen = (struct adp_seen) { 0 };
 }
 
@@ -215,74 +234,65 @@ struct signals {
     struct told told[ADP_MAX_KNOWN];
 };
 
-static void key_of(struct adp_line *to, const struct adp_words *words, uint32_t i,
-                   bool *first)
+/* The i-th signal's key, behind a comma unless it is the first of its object. */
+static char *put_key(char *p, const struct adp_words *words, uint32_t i)
 {
-    if (!*first)
-        adp_line_puts(to, ",");
-    *first = false;
-    put_str(to, words->key[i]);
+    if (p[-1] != '{')
+        *p++ = ',';
+    return put_str(p, words->key[i]);
 }
 
 /* Ages are kept to the microsecond. */
-static void put_age(struct adp_line *to, double age_s)
+static char *put_age(char *p, double age_s)
 {
-    put_seconds(to, age_s > 0 ? (uint64_t)(age_s * 1e9 + 0.5) : 0);
+    return adp_pen_seconds(p, age_s > 0 ? (uint64_t)(age_s * 1e9 + 0.5) : 0);
 }
 
-static void put_signals(struct adp_line *to, const struct adp_words *words,
-                        const struct signals *s)
+static char *put_signals(char *p, const struct adp_words *words, const struct signals *s)
 {
-    bool first = true;
-    adp_line_key(to, "signals");
-    adp_line_puts(to, "{");
+    p = adp_pen_text(p, ",\"signals\":{");
     for (uint32_t i = 0; i < s->n; i++) {
-        key_of(to, words, i, &first);
-        if (s->told[i].present)
-            adp_line_number(to, s->told[i].value);
-        else
-            adp_line_puts(to, "null");
+        p = put_key(p, words, i);
+        p = s->told[i].present ? adp_pen_number(p, s->told[i].value)
+                               : adp_pen_text(p, "null");
     }
-    adp_line_puts(to, "}");
-
-    first = true;
-    adp_line_key(to, "sources");
-    adp_line_puts(to, "{");
+    p = adp_pen_text(p, "},\"sources\":{");
     for (uint32_t i = 0; i < s->n; i++) {
         const struct told *t = &s->told[i];
         if (!t->present || !t->explained || t->source < 0 ||
             (uint32_t)t->source >= words->n_sources[i])
             continue;
-        key_of(to, words, i, &first);
-        put_str(to, words->source[i][t->source]);
+        p = put_key(p, words, i);
+        p = put_str(p, words->source[i][t->source]);
     }
-    adp_line_puts(to, "}");
+    *p++ = '}';
+    return p;
 }
 
-static void put_whys(struct adp_line *to, const struct adp_words *words,
-                     const struct signals *s)
+static char *put_whys(char *p, const struct adp_words *words, const struct signals *s)
 {
-    bool first = true;
-    adp_line_key(to, "whys");
-    adp_line_puts(to, "{");
+    p = adp_pen_text(p, ",\"whys\":{");
     for (uint32_t i = 0; i < s->n; i++) {
         if (s->told[i].present || !s->told[i].explained)
             continue;
-        key_of(to, words, i, &first);
-        adp_line_string_or_null(to, adp_why_word(s->told[i].why));
+        p = put_key(p, words, i);
+        p = adp_pen_word(p, adp_why_word(s->told[i].why));
     }
-    adp_line_puts(to, "}");
+    *p++ = '}';
+    return p;
+}
 
-    first = true;
-    adp_line_key(to, "ages");
-    adp_line_puts(to, "{");
+static char *put_ages(char *p, const struct adp_words *words, const struct signals *s)
+{
+    p = adp_pen_text(p, ",\"ages\":{");
     for (uint32_t i = 0; i < s->n; i++) {
         if (!s->told[i].present || !s->told[i].explained)
             continue;
-        key_of(to, words, i, &first);
-        put_age(to, s->told[i].age_s);
+        p = put_key(p, words, i);
+        p = put_age(p, s->told[i].age_s);
     }
-    adp_line_puts(to, "}");
+    *p++ = '}';
+    return p;
 }
 
 static enum adp_why why_of(uint8_t number)
@@ -354,8 +364,8 @@ bool adp_write_split(const struct adp_rec_decision *record,
     left -= record->n_signals * each;
     if (record->metrics_len > left)
         return false;
-    if (record->metrics_len)
-        ret->series = at;
+    ret->series = at;
+    ret->series_len = record->metrics_len;
     at += record->metrics_len;
     left -= record->metrics_len;
     return cut_name(&at, &left, record->id_len, &ret->id) &&
@@ -364,41 +374,40 @@ bool adp_write_split(const struct adp_rec_decision *record,
            cut_name(&at, &left, record->class_len, &ret->slo_class);
 }
 
-static void put_request(struct adp_line *to, const struct adp_rec_decision *r,
-                        const struct adp_decision_parts *parts)
+static char *put_request(char *p, const struct adp_rec_decision *r,
+                         const struct adp_decision_parts *parts)
 {
-    adp_line_key(to, "request");
-    adp_line_puts(to, "{");
-    const struct {
-        uint32_t bit;
-        const char *key;
-        struct adp_str text;
-    } texts[] = { { ADP_REC_HAS_TENANT, "tenant", parts->tenant },
-                  { ADP_REC_HAS_SESSION, "session", parts->session },
-                  { ADP_REC_HAS_CLASS, "slo_class", parts->slo_class } };
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        if (!(r->fact_bits & texts[i].bit))
-            continue;
-        adp_line_key(to, texts[i].key);
-        adp_line_string(to, texts[i].text.p, texts[i].text.n);
+    p = adp_pen_text(p, ",\"request\":{");
+    if (r->fact_bits & ADP_REC_HAS_TENANT) {
+        p = put_next(p, "\"tenant\":");
+        p = adp_pen_string(p, parts->tenant.p, parts->tenant.n);
+    }
+    if (r->fact_bits & ADP_REC_HAS_SESSION) {
+        p = put_next(p, "\"session\":");
+        p = adp_pen_string(p, parts->session.p, parts->session.n);
+    }
+    if (r->fact_bits & ADP_REC_HAS_CLASS) {
+        p = put_next(p, "\"slo_class\":");
+        p = adp_pen_string(p, parts->slo_class.p, parts->slo_class.n);
     }
     if (r->fact_bits & ADP_PRIORITY) {
-        adp_line_key(to, "priority");
-        adp_line_i64(to, r->priority);
+        p = put_next(p, "\"priority\":");
+        p = adp_pen_i64(p, r->priority);
     }
     if (r->fact_bits & ADP_PROMPT) {
-        adp_line_key(to, "prompt_tokens");
-        adp_line_u64(to, r->prompt_tokens);
+        p = put_next(p, "\"prompt_tokens\":");
+        p = adp_pen_u64(p, r->prompt_tokens);
     }
     if (r->fact_bits & ADP_OUTPUT) {
-        adp_line_key(to, "max_output_tokens");
-        adp_line_u64(to, r->max_output_tokens);
+        p = put_next(p, "\"max_output_tokens\":");
+        p = adp_pen_u64(p, r->max_output_tokens);
     }
     if (r->fact_bits & ADP_DEADLINE) {
-        adp_line_key(to, "ttft_deadline_ms");
-        adp_line_number(to, r->ttft_deadline_ms);
+        p = put_next(p, "\"ttft_deadline_ms\":");
+        p = adp_pen_number(p, r->ttft_deadline_ms);
     }
-    adp_line_puts(to, "}");
+    *p++ = '}';
+    return p;
 }
 
 static const char *action_word(uint32_t action)
@@ -406,58 +415,58 @@ static const char *action_word(uint32_t action)
     return action == ADP_REJECT ? "reject" : action == ADP_DEFER ? "defer" : "admit";
 }
 
-static void put_verdict(struct adp_line *to, const struct adp_rec_decision *r)
+static char *put_verdict(char *p, const struct adp_rec_decision *r)
 {
-    adp_line_key(to, "verdict");
-    adp_line_string_or_null(to, action_word(r->action));
-    adp_line_key(to, "reason");
-    adp_line_string_or_null(to, adp_reason_word(r->reason));
-    adp_line_key(to, "status");
-    adp_line_u64(to, r->status);
-    adp_line_key(to, "retry_after_ms");
-    if (r->set & ADP_SET_RETRY)
-        adp_line_u64(to, r->retry_after_ms);
-    else
-        adp_line_puts(to, "null");
-    adp_line_key(to, "decide_us");
-    adp_line_u64(to, r->decide_ns / 1000);
-    adp_line_key(to, "decide_ns");
-    adp_line_u64(to, r->decide_ns);
-    adp_line_key(to, "enforced");
-    put_bool(to, r->flags & ADP_REC_ENFORCED);
-    adp_line_key(to, "fault");
-    adp_line_string_or_null(to, adp_fault_word((enum adp_fault)r->fault));
+    p = adp_pen_text(p, ",\"verdict\":");
+    p = adp_pen_word(p, action_word(r->action));
+    p = adp_pen_text(p, ",\"reason\":");
+    p = adp_pen_word(p, adp_reason_word(r->reason));
+    p = adp_pen_text(p, ",\"status\":");
+    p = adp_pen_u64(p, r->status);
+    p = adp_pen_text(p, ",\"retry_after_ms\":");
+    p = r->set & ADP_SET_RETRY ? adp_pen_u64(p, r->retry_after_ms)
+                               : adp_pen_text(p, "null");
+    p = adp_pen_text(p, ",\"decide_us\":");
+    p = adp_pen_u64(p, r->decide_ns / 1000);
+    p = adp_pen_text(p, ",\"decide_ns\":");
+    p = adp_pen_u64(p, r->decide_ns);
+    p = adp_pen_text(p, ",\"enforced\":");
+    p = adp_pen_bool(p, r->flags & ADP_REC_ENFORCED);
+    p = adp_pen_text(p, ",\"fault\":");
+    return adp_pen_word(p, adp_fault_word((enum adp_fault)r->fault));
 }
 
-static void put_inputs(struct adp_line *to, const struct adp_rec_decision *r,
-                       const struct adp_words *words)
+static char *put_inputs(char *p, const struct adp_rec_decision *r,
+                        const struct adp_words *words)
 {
-    adp_line_key(to, "mono_ns");
-    adp_line_u64(to, r->mono_ns);
-    adp_line_key(to, "draw");
-    adp_line_number(to, r->draw);
+    p = adp_pen_text(p, ",\"mono_ns\":");
+    p = adp_pen_u64(p, r->mono_ns);
+    p = adp_pen_text(p, ",\"draw\":");
+    p = adp_pen_number(p, r->draw);
     if (r->set & ADP_SET_P) {
-        adp_line_key(to, "p");
-        adp_line_number(to, r->p);
+        p = adp_pen_text(p, ",\"p\":");
+        p = adp_pen_number(p, r->p);
     }
     if (r->set & ADP_SET_MARGIN) {
-        adp_line_key(to, "margin");
-        adp_line_number(to, r->margin);
+        p = adp_pen_text(p, ",\"margin\":");
+        p = adp_pen_number(p, r->margin);
     }
-    if (words && r->binding < words->n_signals) {
+    if (words && r->binding < words->n_signals && words->key[r->binding].n) {
         struct adp_str key = words->key[r->binding];
-        adp_line_key(to, "binding");
-        adp_line_put(to, key.p, key.n ? key.n - 1 : 0); /* without its colon */
+        p = adp_pen_text(p, ",\"binding\":");
+        p = adp_pen_put(p, key.p, key.n - 1); /* without its colon */
     }
+    return p;
 }
 
 static void put_metrics(struct adp_line *to, const struct adp_rec_decision *r,
                         const struct adp_decision_parts *parts,
-                        const struct adp_seen *seen, bool inline_metrics)
+                        const struct adp_seen *seen, struct adp_keys *keys,
+                        bool inline_metrics)
 {
-    if (parts->metrics) {
+    if (r->flags & ADP_REC_INLINE) {
         adp_line_key(to, "metrics");
-        adp_metrics_write(parts->metrics, to);
+        adp_keys_write(keys, parts->series, parts->series_len, to);
     } else if (inline_metrics && seen && seen->metrics) {
         adp_line_key(to, "metrics");
         adp_line_put(to, seen->metrics, seen->metrics_len);
@@ -479,45 +488,122 @@ static void tell_all(struct signals *s, const struct adp_rec_decision *r,
                          : told_by_snapshot(r, parts->value[i], i, seen);
 }
 
-void adp_write_decision(struct adp_line *to, const struct adp_rec_decision *record,
-                        const struct adp_decision_parts *parts,
-                        const struct adp_words *words, const struct adp_seen *seen,
-                        bool inline_metrics, struct adp_tag tag)
+/* True when a decision saw exactly what its snapshot holds, as nearly all do: what is said
+ * of its signals then is the same text, but for their ages. */
+static bool is_as_seen(const struct adp_rec_decision *r,
+                       const struct adp_decision_parts *parts,
+                       const struct adp_seen *seen)
 {
-    const struct adp_rec_decision *r = record;
-    bool known = words && r->policy < words->n_policies;
-    begin(to, r->head.at_ns);
-    if (known) {
-        put_members(to, words->identity);
-        put_members(to, words->policy[r->policy]);
-        put_members(to, words->terms[r->policy]);
+    if (!parts->value || !r->snapshot || !seen || r->n_signals != seen->n)
+        return false;
+    for (uint32_t i = 0; i < seen->n; i++) {
+        bool present = r->present >> i & 1u;
+        if (present != (seen->reading[i].why == ADP_WHY_PRESENT) ||
+            (present &&
+             memcmp(&parts->value[i], &seen->reading[i].value, sizeof(double)) != 0))
+            return false;
     }
-    adp_line_key(to, "request_id");
-    if (r->fact_bits & ADP_REC_HAS_ID)
-        adp_line_string(to, parts->id.p, parts->id.n);
-    else
-        adp_line_puts(to, "null");
-    adp_line_key(to, "id");
-    put_hex(to, r->id);
-    put_metrics(to, r, parts, seen, inline_metrics);
-    struct signals s = { 0 };
+    return true;
+}
+
+/* Keeps that text with the snapshot: signals and sources, then, from told_whys on, whys. */
+static bool keep_told(struct adp_seen *seen, const struct adp_words *words,
+                      const struct signals *s)
+{
+    adp_line_clear(&seen->told);
+    char *p = open_room(&seen->told, FIXED_ROOM + words->signals_room);
+    if (!p)
+        return false;
+    p = put_signals(p, words, s);
+    seen->told_whys = (size_t)(p - seen->told.text);
+    close_room(&seen->told, put_whys(p, words, s));
+    seen->told_generation = words->generation;
+    return true;
+}
+
+/* The line up to its metrics, and the rest of it. Each false: out of memory. */
+static bool put_head(struct adp_line *to, const struct adp_rec_decision *r,
+                     const struct adp_decision_parts *parts,
+                     const struct adp_words *words)
+{
+    bool known = words && r->policy < words->n_policies;
+    size_t room = FIXED_ROOM + ADP_PEN_ESCAPE * parts->id.n;
+    if (known)
+        room +=
+            words->identity.n + words->policy[r->policy].n + words->terms[r->policy].n;
+    char *p = open_room(to, room);
+    if (!p)
+        return false;
+    p = begin(p, r->head.at_ns);
+    if (known) {
+        p = put_members(p, words->identity);
+        p = put_members(p, words->policy[r->policy]);
+        p = put_members(p, words->terms[r->policy]);
+    }
+    p = adp_pen_text(p, ",\"request_id\":");
+    p = r->fact_bits & ADP_REC_HAS_ID ? adp_pen_string(p, parts->id.p, parts->id.n)
+                                      : adp_pen_text(p, "null");
+    p = adp_pen_text(p, ",\"id\":");
+    close_room(to, adp_pen_hex(p, r->id));
+    return true;
+}
+
+static bool put_rest(struct adp_line *to, const struct adp_rec_decision *r,
+                     const struct adp_decision_parts *parts,
+                     const struct adp_words *words, struct adp_seen *seen,
+                     struct adp_tag tag)
+{
+    struct signals s; /* not zeroed: s.n says how much of it is set */
+    bool kept = false;
+    size_t room = FIXED_ROOM + ADP_PEN_ESCAPE * (parts->tenant.n + parts->session.n +
+                                                 parts->slo_class.n);
+    s.n = 0;
     if (words) {
         tell_all(&s, r, parts, words, seen);
-        put_signals(to, words, &s);
+        room += words->signals_room + words->tail.n;
+        kept = is_as_seen(r, parts, seen);
+        if (kept && seen->told_generation != words->generation)
+            kept = keep_told(seen, words, &s);
+        if (kept)
+            room += seen->told.len;
     }
-    put_verdict(to, r);
+    char *p = open_room(to, room);
+    if (!p)
+        return false;
+    if (kept)
+        p = adp_pen_put(p, seen->told.text, seen->told_whys);
+    else if (words)
+        p = put_signals(p, words, &s);
+    p = put_verdict(p, r);
+    if (kept)
+        p = adp_pen_put(p, seen->told.text + seen->told_whys,
+                        seen->told.len - seen->told_whys);
+    else if (words)
+        p = put_whys(p, words, &s);
     if (words) {
-        put_whys(to, words, &s);
-        put_members(to, words->tail);
+        p = put_ages(p, words, &s);
+        p = put_members(p, words->tail);
     }
-    adp_line_key(to, "role");
-    adp_line_puts(to, r->flags & ADP_REC_SHADOW ? "\"shadow\"" : "\"governing\"");
-    adp_line_key(to, "arm");
-    adp_line_puts(to, r->flags & ADP_REC_GOVERNED ? "\"governed\"" : "\"ungoverned\"");
-    put_request(to, r, parts);
-    put_inputs(to, r, words);
-    put_tag(to, tag);
-    end(to);
+    p = r->flags & ADP_REC_SHADOW ? adp_pen_text(p, ",\"role\":\"shadow\"")
+                                  : adp_pen_text(p, ",\"role\":\"governing\"");
+    p = r->flags & ADP_REC_GOVERNED ? adp_pen_text(p, ",\"arm\":\"governed\"")
+                                    : adp_pen_text(p, ",\"arm\":\"ungoverned\"");
+    p = put_request(p, r, parts);
+    p = put_inputs(p, r, words);
+    p = put_tag(p, tag);
+    close_room(to, end(p));
+    return true;
+}
+
+void adp_write_decision(struct adp_line *to, const struct adp_rec_decision *record,
+                        const struct adp_decision_parts *parts,
+                        const struct adp_words *words, struct adp_seen *seen,
+                        struct adp_keys *keys, bool inline_metrics, struct adp_tag tag)
+{
+    if (!put_head(to, record, parts, words))
+        return;
+    put_metrics(to, record, parts, seen, keys, inline_metrics);
+    put_rest(to, record, parts, words, seen, tag);
 }
 
 /* --- the others --- */
@@ -558,86 +644,134 @@ static bool is_said(const struct adp_rec_outcome *r, const char *name, size_t le
     return false;
 }
 
-static void put_extra(struct adp_line *to, const struct adp_rec_outcome *r,
-                      const uint8_t *at, size_t left)
+static char *put_extra(char *p, const struct adp_rec_outcome *r, const uint8_t *at,
+                       size_t left)
 {
     struct adp_rec_extra e;
     while (left >= sizeof e) {
         memcpy(&e, at, sizeof e);
         if (e.bytes > left || e.bytes < sizeof e + e.name_len + (size_t)e.text_len)
-            return;
+            return p;
         const char *name = (const char *)at + sizeof e;
         at += e.bytes;
         left -= e.bytes;
         if (is_said(r, name, e.name_len))
             continue;
-        if (to->len && to->text[to->len - 1] != '{')
-            adp_line_puts(to, ",");
-        adp_line_string(to, name, e.name_len);
-        adp_line_puts(to, ":");
-        if (e.is_text)
-            adp_line_string(to, name + e.name_len, e.text_len);
-        else
-            adp_line_number(to, e.number);
+        if (p[-1] != '{')
+            *p++ = ',';
+        p = adp_pen_string(p, name, e.name_len);
+        *p++ = ':';
+        p = e.is_text ? adp_pen_string(p, name + e.name_len, e.text_len)
+                      : adp_pen_number(p, e.number);
     }
+    return p;
 }
 
-static void put_measured(struct adp_line *to, const struct adp_rec_outcome *r)
+static char *put_measured(char *p, const struct adp_rec_outcome *r)
 {
     if (r->present & ADP_O_TTFT) {
-        adp_line_key(to, "ttft_ms");
-        adp_line_number(to, r->ttft_ms);
+        p = put_next(p, "\"ttft_ms\":");
+        p = adp_pen_number(p, r->ttft_ms);
     }
     if (r->present & ADP_O_TOTAL) {
-        adp_line_key(to, "total_ms");
-        adp_line_number(to, r->total_ms);
+        p = put_next(p, "\"total_ms\":");
+        p = adp_pen_number(p, r->total_ms);
     }
     if (r->ok >= 0) {
-        adp_line_key(to, "ok");
-        put_bool(to, r->ok > 0);
+        p = put_next(p, "\"ok\":");
+        p = adp_pen_bool(p, r->ok > 0);
     }
     if (r->present & ADP_O_STATUS) {
-        adp_line_key(to, "status");
-        adp_line_u64(to, r->status);
+        p = put_next(p, "\"status\":");
+        p = adp_pen_u64(p, r->status);
     }
     if (r->present & ADP_O_PROMPT) {
-        adp_line_key(to, "prompt_tokens");
-        adp_line_u64(to, r->prompt_tokens);
+        p = put_next(p, "\"prompt_tokens\":");
+        p = adp_pen_u64(p, r->prompt_tokens);
     }
     if (r->present & ADP_O_OUTPUT) {
-        adp_line_key(to, "output_tokens");
-        adp_line_u64(to, r->output_tokens);
+        p = put_next(p, "\"output_tokens\":");
+        p = adp_pen_u64(p, r->output_tokens);
     }
     if (end_word(r->end)) {
-        adp_line_key(to, "end");
-        adp_line_string_or_null(to, end_word(r->end));
+        p = put_next(p, "\"end\":");
+        p = adp_pen_word(p, end_word(r->end));
     }
+    return p;
 }
 
 void adp_write_outcome(struct adp_line *to, const struct adp_rec_outcome *record,
                        struct adp_tag tag)
 {
-    const uint8_t *extra = (const uint8_t *)(record + 1);
-    begin(to, record->head.at_ns);
-    adp_line_key(to, "request_id");
-    if (record->fact_bits & ADP_REC_HAS_ID)
-        adp_line_string(to, (const char *)extra + record->extra_len, record->id_len);
-    else
-        adp_line_puts(to, "null");
-    adp_line_key(to, "id");
-    if (record->id)
-        put_hex(to, record->id);
-    else
-        adp_line_puts(to, "null");
-    adp_line_key(to, "outcome");
-    adp_line_puts(to, "{");
-    put_measured(to, record);
-    put_extra(to, record, extra, record->extra_len);
-    adp_line_puts(to, "}");
-    adp_line_key(to, "v");
-    adp_line_u64(to, 1);
-    put_tag(to, tag);
-    end(to);
+    const struct adp_rec_outcome *r = record;
+    const uint8_t *extra = (const uint8_t *)(r + 1);
+    /* An extra is longer in its record than its number and punctuation are, escaped. */
+    char *p =
+        open_room(to, FIXED_ROOM + ADP_PEN_ESCAPE * ((size_t)r->extra_len + r->id_len));
+    if (!p)
+        return;
+    p = begin(p, r->head.at_ns);
+    p = adp_pen_text(p, ",\"request_id\":");
+    p = r->fact_bits & ADP_REC_HAS_ID
+            ? adp_pen_string(p, (const char *)extra + r->extra_len, r->id_len)
+            : adp_pen_text(p, "null");
+    p = adp_pen_text(p, ",\"id\":");
+    p = r->id ? adp_pen_hex(p, r->id) : adp_pen_text(p, "null");
+    p = adp_pen_text(p, ",\"outcome\":{");
+    p = put_measured(p, r);
+    p = put_extra(p, r, extra, r->extra_len);
+    p = adp_pen_text(p, "},\"v\":1");
+    p = put_tag(p, tag);
+    close_room(to, end(p));
+}
+
+/* A snapshot's line up to its metrics, and the rest of it. Each false: out of memory. */
+static bool put_snapshot_head(struct adp_line *to, const struct adp_rec_snapshot *r,
+                              const struct adp_words *words)
+{
+    bool known = words && words->n_policies;
+    size_t room = FIXED_ROOM;
+    if (known)
+        room += words->identity.n + words->policy[0].n;
+    char *p = open_room(to, room);
+    if (!p)
+        return false;
+    p = begin(p, r->head.at_ns);
+    if (known) {
+        p = put_members(p, words->identity);
+        p = put_members(p, words->policy[0]);
+    }
+    p = adp_pen_text(p, ",\"snapshot\":");
+    p = adp_pen_u64(p, r->number);
+    p = adp_pen_text(p, ",\"mono_ns\":");
+    close_room(to, adp_pen_u64(p, r->mono_ns));
+    return true;
+}
+
+static bool put_snapshot_rest(struct adp_line *to, const struct adp_rec_snapshot *r,
+                              const struct adp_words *words, struct adp_tag tag)
+{
+    const struct adp_rec_reading *readings =
+        (const struct adp_rec_reading *)(const void *)(r + 1);
+    struct signals s; /* not zeroed: s.n says how much of it is set */
+    char *p =
+        open_room(to, FIXED_ROOM + (words ? words->signals_room + words->tail.n : 0));
+    if (!p)
+        return false;
+    if (words) {
+        s.n = r->n_signals < words->n_signals ? r->n_signals : words->n_signals;
+        for (uint32_t i = 0; i < s.n; i++)
+            s.told[i] = told_by_reading(&readings[i], 0);
+        p = put_signals(p, words, &s);
+        p = put_whys(p, words, &s);
+        p = put_ages(p, words, &s);
+        p = put_members(p, words->tail);
+    } else {
+        p = adp_pen_text(p, ",\"signals\":{}");
+    }
+    p = put_tag(p, tag);
+    close_room(to, end(p));
+    return true;
 }
 
 void adp_write_snapshot(struct adp_line *to, const struct adp_rec_snapshot *record,
@@ -645,68 +779,46 @@ void adp_write_snapshot(struct adp_line *to, const struct adp_rec_snapshot *reco
 {
     const struct adp_rec_reading *readings =
         (const struct adp_rec_reading *)(const void *)(record + 1);
-    begin(to, record->head.at_ns);
-    if (words && words->n_policies) {
-        put_members(to, words->identity);
-        put_members(to, words->policy[0]);
-    }
-    adp_line_key(to, "snapshot");
-    adp_line_u64(to, record->number);
-    adp_line_key(to, "mono_ns");
-    adp_line_u64(to, record->mono_ns);
+    if (!put_snapshot_head(to, record, words))
+        return;
     if (record->metrics_len) {
         adp_line_key(to, "metrics");
         adp_line_put(to, (const char *)(readings + record->n_signals),
                      record->metrics_len);
     }
-    struct signals s = { 0 };
-    if (words) {
-        s.n = record->n_signals < words->n_signals ? record->n_signals : words->n_signals;
-        for (uint32_t i = 0; i < s.n; i++)
-            s.told[i] = told_by_reading(&readings[i], 0);
-        put_signals(to, words, &s);
-        put_whys(to, words, &s);
-        put_members(to, words->tail);
-    } else {
-        adp_line_key(to, "signals");
-        adp_line_puts(to, "{}");
-    }
-    put_tag(to, tag);
-    end(to);
+    put_snapshot_rest(to, record, words, tag);
 }
 
 void adp_write_scrape_error(struct adp_line *to, const struct adp_rec_text *record,
                             struct adp_tag tag)
 {
-    begin(to, record->head.at_ns);
-    adp_line_key(to, "scrape_error");
-    adp_line_string(to, (const char *)(record + 1), record->len);
-    adp_line_key(to, "v");
-    adp_line_u64(to, 1);
-    put_tag(to, tag);
-    end(to);
+    char *p = open_room(to, FIXED_ROOM + ADP_PEN_ESCAPE * (size_t)record->len);
+    if (!p)
+        return;
+    p = begin(p, record->head.at_ns);
+    p = adp_pen_text(p, ",\"scrape_error\":");
+    p = adp_pen_string(p, (const char *)(record + 1), record->len);
+    p = adp_pen_text(p, ",\"v\":1");
+    p = put_tag(p, tag);
+    close_room(to, end(p));
 }
 
 void adp_write_loss(struct adp_line *to, const char *what, uint64_t count, bool has_since,
                     uint64_t since_ns, uint64_t until_ns, struct adp_tag tag)
 {
-    begin(to, until_ns);
-    adp_line_key(to, "dropped");
-    adp_line_puts(to, "{");
-    adp_line_key(to, "what");
-    adp_line_string_or_null(to, what);
-    adp_line_key(to, "count");
-    adp_line_u64(to, count);
-    adp_line_key(to, "since");
-    if (has_since)
-        put_seconds(to, since_ns);
-    else
-        adp_line_puts(to, "null");
-    adp_line_key(to, "until");
-    put_seconds(to, until_ns);
-    adp_line_puts(to, "}");
-    adp_line_key(to, "v");
-    adp_line_u64(to, 1);
-    put_tag(to, tag);
-    end(to);
+    char *p = open_room(to, FIXED_ROOM);
+    if (!p)
+        return;
+    p = begin(p, until_ns);
+    p = adp_pen_text(p, ",\"dropped\":{\"what\":");
+    p = adp_pen_word(p, what);
+    p = adp_pen_text(p, ",\"count\":");
+    p = adp_pen_u64(p, count);
+    p = adp_pen_text(p, ",\"since\":");
+    p = has_since ? adp_pen_seconds(p, since_ns) : adp_pen_text(p, "null");
+    p = adp_pen_text(p, ",\"until\":");
+    p = adp_pen_seconds(p, until_ns);
+    p = adp_pen_text(p, "},\"v\":1");
+    p = put_tag(p, tag);
+    close_room(to, end(p));
 }

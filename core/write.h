@@ -4,6 +4,7 @@
 #ifndef ADP_CORE_WRITE_H
 #define ADP_CORE_WRITE_H
 
+#include "core/keys.h"
 #include "core/line.h"
 #include "core/metrics.h"
 #include "core/record.h"
@@ -17,6 +18,7 @@ struct adp_words {
     struct adp_str key[ADP_MAX_KNOWN];
     struct adp_str source[ADP_MAX_KNOWN][ADP_MAX_SOURCES];
     uint32_t n_sources[ADP_MAX_KNOWN];
+    size_t signals_room; /* bytes that the signals of a line may take */
 };
 /* Copies and cuts the texts of a record. False: out of memory. *ret_bad: they are not
  * whole. */
@@ -35,6 +37,11 @@ struct adp_seen {
         *reading;  /* owned, ADP_MAX_KNOWN of them; NULL before the first */
     char *metrics; /* owned; the raw JSON object, if kept */
     size_t metrics_len;
+    /* What decisions that saw just this say of their signals, in the words of that
+     * generation; 0: not written yet. The writer's own. */
+    uint32_t told_generation;
+    struct adp_line told;
+    size_t told_whys;
 };
 bool adp_seen_set(struct adp_seen *seen, const struct adp_rec_snapshot *record,
                   bool keep_metrics);
@@ -44,8 +51,8 @@ void adp_seen_finish(struct adp_seen *seen);
 struct adp_decision_parts {
     const double *value;                          /* without INLINE */
     const struct adp_rec_reading *inline_reading; /* with INLINE */
-    const uint8_t *series;                        /* NULL: none */
-    const struct adp_metrics *metrics; /* the series decoded, set by the caller */
+    const uint8_t *series;                        /* with INLINE: packed */
+    uint32_t series_len;
     struct adp_str id, tenant, session, slo_class;
 };
 bool adp_write_split(const struct adp_rec_decision *record,
@@ -57,11 +64,11 @@ struct adp_tag { /* who wrote it, and which it is */
 };
 
 /* Each appends one whole line with its newline. `words`, `seen` may be NULL: then what
- * they would say is left out. */
+ * they would say is left out. `keys`: for metrics that came with the request. */
 void adp_write_decision(struct adp_line *to, const struct adp_rec_decision *record,
                         const struct adp_decision_parts *parts,
-                        const struct adp_words *words, const struct adp_seen *seen,
-                        bool inline_metrics, struct adp_tag tag);
+                        const struct adp_words *words, struct adp_seen *seen,
+                        struct adp_keys *keys, bool inline_metrics, struct adp_tag tag);
 void adp_write_outcome(struct adp_line *to, const struct adp_rec_outcome *record,
                        struct adp_tag tag);
 void adp_write_snapshot(struct adp_line *to, const struct adp_rec_snapshot *record,

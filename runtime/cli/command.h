@@ -46,6 +46,7 @@ extern const struct adp_command adp_cmd_demo;
 extern const struct adp_command adp_cmd_experiments;
 extern const struct adp_command adp_cmd_new;
 extern const struct adp_command adp_cmd_policies;
+extern const struct adp_command adp_cmd_replay;
 extern const struct adp_command adp_cmd_report;
 extern const struct adp_command adp_cmd_serve;
 extern const struct adp_command adp_cmd_signals;

@@ -7,6 +7,7 @@
 #include "core/line.h"
 #include "core/number.h"
 #include "core/reason.h"
+#include "runtime/host/reach.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -109,6 +110,29 @@ static void print_gate(const struct adp_gate_state *g)
                number(fabs(g->distance)));
 }
 
+/* What is disclosed, and the capacity that the engine tells where none is. */
+static struct adp_reach reach_of(const struct adp_explained *e)
+{
+    struct adp_reach reach = adp_host_config(e->runtime)->reach;
+    int capacity = adp_signals_find(signals(e), "kv_capacity");
+    if (!(reach.capacity_tokens > 0) && capacity >= 0 &&
+        is_present(e, (uint32_t)capacity))
+        reach.capacity_tokens = e->why.value[capacity];
+    return reach;
+}
+
+static void print_reach(const struct adp_explained *e)
+{
+    struct adp_reach reach = reach_of(e);
+    char words[ADP_REACH_WORDS];
+    for (uint32_t i = 0; i < e->why.n_gates; i++) {
+        const struct adp_gate_state *g = &e->why.gates[i];
+        if (g->has_threshold &&
+            adp_host_out_of_reach(&reach, g->signal, g->op, g->threshold, words))
+            printf("  rule %u  %s\n", g->rule, words);
+    }
+}
+
 static void print_gates(const struct adp_explained *e)
 {
     if (!e->why.n_gates)
@@ -116,6 +140,7 @@ static void print_gates(const struct adp_explained *e)
     printf("\nGates: a rule refuses when all of its gates hold\n");
     for (uint32_t i = 0; i < e->why.n_gates; i++)
         print_gate(&e->why.gates[i]);
+    print_reach(e);
 }
 
 static bool is_read(const struct adp_explained *e, uint32_t signal)

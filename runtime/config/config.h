@@ -10,6 +10,7 @@
 #define ADP_RUNTIME_CONFIG_H
 
 #include "core/reason.h"
+#include "core/reach.h"
 #include "core/signal.h"
 
 #include <admitperf/runtime.h>
@@ -148,6 +149,7 @@ struct adp_config {
     const char *disclosure_json;          /* compact, ASCII, as written; NULL: none */
     bool has_slo_ttft;
     double slo_ttft_ms;          /* disclosure.slo.ttft_ms */
+    struct adp_reach reach;      /* as disclosed; 0 where it is not */
     const char *split_salt;      /* NULL: the experiment */
     struct adp_signals *signals; /* dictionary, the file's signals, sources, aliases */
     struct adp_scrape_setting *scrape;

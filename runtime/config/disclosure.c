@@ -11,6 +11,7 @@
 struct facts {
     const char *model, *engine, *hardware, *workload;
     double capacity_rps, unloaded_ttft_ms;
+    double kv_capacity_tokens, concurrency, request_tokens;
     double ttft_ms, itl_ms, tpot_ms, total_ms;
 };
 
@@ -52,6 +53,9 @@ static const struct adp_key disclosure_keys[] = {
       .expected = "a mapping such as { ttft_ms: 1500 }" },
     NUMBER(capacity_rps),
     NUMBER(unloaded_ttft_ms),
+    NUMBER(kv_capacity_tokens),
+    NUMBER(concurrency),
+    NUMBER(request_tokens),
     { 0 },
 };
 
@@ -68,4 +72,7 @@ void adp_section_disclosure(struct adp_doc *doc, const struct adp_key *key,
     config->disclosure_json = adp_json_of(doc, value);
     config->has_slo_ttft = facts.ttft_ms > 0.0;
     config->slo_ttft_ms = facts.ttft_ms;
+    config->reach = (struct adp_reach) { .capacity_tokens = facts.kv_capacity_tokens,
+                                         .concurrency = facts.concurrency,
+                                         .request_tokens = facts.request_tokens };
 }

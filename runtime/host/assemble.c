@@ -270,12 +270,11 @@ static int fill(struct adp_edition *e, const struct adp_runtime *rt,
 {
     uint32_t n = e->config->n_policies;
     bool fine = errors->n == 0;
-    for (uint32_t i = 0; i < n; i++) {
-        bool prepared = prepare(e, i, errors);
-        if (prepared)
+    for (uint32_t i = 0; i < n; i++)
+        if (prepare(e, i, errors))
             describe(e, i);
-        fine &= prepared;
-    }
+        else
+            fine = false;
     for (uint32_t i = 0; fine && i < n; i++) {
         e->forerunner[i] = forerunner(e, i, before);
         if (!e->forerunner[i])
@@ -324,7 +323,9 @@ void adp_host_seal(const struct adp_runtime *rt, struct adp_edition *e,
             adp_errors_add(errors, ADP_NOTE, e->config->file, nowhere,
                            "the host supplies signal %s, which %s: its function is not "
                            "used",
-                           s->signal, signal < 0 ? "is not known" : "has 32 sources");
+                           s->signal,
+                           signal < 0 ? "is not known"
+                                      : "has no room for one more source");
         else
             e->supply[e->n_supply++] =
                 (struct adp_supply) { (uint32_t)signal, s->read, s->user };

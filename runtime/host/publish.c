@@ -21,7 +21,7 @@ static int publish(adp_runtime *rt, adp_error *err)
                                  rt->clock.wall_ns(rt->clock.ctx), err);
 }
 
-/* What is remembered of these metrics of the publisher's, which has three. */
+/* What is remembered of these metrics of the publisher's. */
 static struct adp_filled *filled_of(adp_runtime *rt, const struct adp_metrics *metrics)
 {
     struct adp_filled *f = rt->filled;

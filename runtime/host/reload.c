@@ -15,6 +15,7 @@
  *  5. At most ADP_GENERATIONS are alive. For one more, the log is flushed, and if that
  *     does not help the oldest's tickets are LOST. */
 #include "core/error.h"
+#include "runtime/host/reach.h"
 #include "runtime/host/state.h"
 #include "runtime/host/words.h"
 
@@ -336,6 +337,7 @@ static int reload(adp_runtime *rt, struct adp_config *config, struct adp_errors 
         adp_host_seal(rt, e, errors);
         if (!rt->options.serving)
             adp_host_note_unused(e->config, errors);
+        adp_host_note_reach(e->config, e->loaded, e->params, errors);
         code = take_over(rt, e, errors);
     }
     if (code < 0) {

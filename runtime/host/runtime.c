@@ -2,6 +2,7 @@
 /* <admitperf/runtime.h>: opening, starting, lanes, deciding, counting, closing. Reload and
  * publishing are files of their own. */
 #include "core/error.h"
+#include "runtime/host/reach.h"
 #include "runtime/host/state.h"
 #include "runtime/host/words.h"
 
@@ -116,6 +117,7 @@ static int open_config(adp_runtime **ret, struct adp_config *config, const char 
     }
     if (!rt->options.serving)
         adp_host_note_unused(config, errors);
+    adp_host_note_reach(config, rt->edition->loaded, rt->edition->params, errors);
     *ret = rt;
     return 0;
 }

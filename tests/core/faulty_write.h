@@ -22,6 +22,7 @@ static struct {
     _Atomic bool no_truncate; /* EPERM */
     _Atomic int hang;     /* a descriptor: writes wait until it can be read; 0: none */
     _Atomic long hanging; /* writes that wait */
+    _Atomic int slow_ms;  /* each write takes that long */
 } disk;
 
 static bool is_on_disk(int fd)
@@ -41,6 +42,8 @@ ssize_t __wrap_write(int fd, const void *from, size_t n)
             ;
         disk.hanging--;
     }
+    if (disk.slow_ms)
+        poll(NULL, 0, disk.slow_ms);
     if (!disk.error)
         return __real_write(fd, from, n);
     long takes = disk.takes;

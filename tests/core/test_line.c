@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/line.h"
+#include "core/pen.h"
 
 #include "tests/core/failing.h"
 
@@ -120,7 +121,7 @@ START_TEST(a_string_is_ascii_whatever_its_bytes)
     ck_assert_uint_eq(line.len, strlen(strings[_i].json) + 2);
     ck_assert(line.text[0] == '"' && line.text[line.len - 1] == '"');
     ck_assert_mem_eq(line.text + 1, strings[_i].json, line.len - 2);
-    ck_assert(adp_line_keeps(exact, strings[_i].len) == !strstr(strings[_i].json, BAD));
+    ck_assert(adp_pen_keeps(exact, strings[_i].len) == !strstr(strings[_i].json, BAD));
     adp_line_finish(&line);
     free(exact);
 }

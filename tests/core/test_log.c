@@ -566,6 +566,23 @@ START_TEST(a_disk_that_stays_full_is_an_error_at_close_within_its_bound)
 }
 END_TEST
 
+START_TEST(a_disk_that_is_only_slow_gets_everything_however_long_it_takes)
+{
+    struct adp_log *log = open_log(path, 0, 0);
+    if (_i == 0)
+        ck_assert_int_eq(adp_log_start(log, NULL), 0);
+    disk.slow_ms = 500;
+    uint64_t made = 0;
+    while (made < 3000) /* about 1.5 MB of lines: six batches of 256 KiB, three seconds */
+        made += decide_admitted(1);
+    ck_assert_uint_eq(dropped(), 0);
+    uint64_t from = now_ms();
+    ck_assert_int_eq(adp_log_close(log, NULL), 0);
+    ck_assert_uint_gt(now_ms() - from, 2000);
+    ck_assert_uint_eq(read_log(path).verdicts, made);
+}
+END_TEST
+
 START_TEST(a_write_that_never_returns_does_not_keep_flush_or_close)
 {
     struct adp_error err = { 0 };
@@ -913,6 +930,8 @@ int main(void)
     tcase_add_test(t, a_disk_that_was_full_loses_nothing_that_the_ring_could_hold);
     tcase_add_test(t, a_loss_in_the_middle_says_how_many_and_between_which_times);
     tcase_add_loop_test(t, a_disk_that_stays_full_is_an_error_at_close_within_its_bound,
+                        0, 2);
+    tcase_add_loop_test(t, a_disk_that_is_only_slow_gets_everything_however_long_it_takes,
                         0, 2);
     tcase_add_test(t, a_write_that_never_returns_does_not_keep_flush_or_close);
     tcase_add_loop_test(

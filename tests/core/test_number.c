@@ -328,7 +328,7 @@ static void print_is(double value, const char *text)
     memset(to, '#', sizeof to);
     size_t n = adp_number_print(to, value);
     ck_assert_uint_le(n, ADP_NUMBER_MAX);
-    ck_assert_int_eq(to[n], '#');
+    ck_assert_int_eq(to[ADP_NUMBER_MAX], '#');
     to[n] = '\0';
     ck_assert_str_eq(to, text);
 }
@@ -389,7 +389,12 @@ static const struct {
     { 99, "99" },
     { 100, "100" },
     { 101, "101" },
+    { 99999999, "99999999" },
+    { 100000000, "100000000" },
     { 1234567890, "1234567890" },
+    { 9999999999999999, "9999999999999999" },
+    { 10000000000000000, "10000000000000000" },
+    { 10000000100000002, "10000000100000002" },
     { UINT64_MAX, "18446744073709551615" },
 };
 
@@ -399,6 +404,36 @@ START_TEST(an_unsigned_integer_prints_in_decimal)
     size_t n = adp_number_print_u64(to, unsigned_prints[_i].value);
     ck_assert_uint_eq(n, strlen(unsigned_prints[_i].text));
     ck_assert_mem_eq(to, unsigned_prints[_i].text, n);
+}
+END_TEST
+
+START_TEST(integers_of_up_to_seven_digits_print_as_printf_prints_them)
+{
+    char to[ADP_NUMBER_MAX], want[ADP_NUMBER_MAX];
+    for (uint64_t i = 0; i < 10000000; i += 1 + i / 1000) {
+        size_t n = adp_number_print_u64(to, i);
+        int m = snprintf(want, sizeof want, "%llu", (unsigned long long)i);
+        if (n != (size_t)m || memcmp(to, want, n) != 0)
+            ck_abort_msg("%s prints as %.*s", want, (int)n, to);
+    }
+}
+END_TEST
+
+static const struct {
+    uint32_t millionths;
+    const char *text;
+} places[] = {
+    { 0, "0" },       { 1, "000001" },      { 10, "00001" },
+    { 500000, "5" },  { 50000, "05" },      { 123456, "123456" },
+    { 120000, "12" }, { 999999, "999999" }, { 900009, "900009" },
+};
+
+START_TEST(places_have_no_zeros_at_their_end)
+{
+    char to[8];
+    size_t n = adp_number_print_places(to, places[_i].millionths);
+    ck_assert_uint_eq(n, strlen(places[_i].text));
+    ck_assert_mem_eq(to, places[_i].text, n);
 }
 END_TEST
 
@@ -471,6 +506,8 @@ int main(void)
     tcase_add_test(t, doubles_as_metrics_have_them_read_back_to_themselves);
     tcase_add_loop_test(t, an_unsigned_integer_prints_in_decimal, 0,
                         COUNT(unsigned_prints));
+    tcase_add_test(t, integers_of_up_to_seven_digits_print_as_printf_prints_them);
+    tcase_add_loop_test(t, places_have_no_zeros_at_their_end, 0, COUNT(places));
     tcase_add_loop_test(t, a_signed_integer_prints_in_decimal, 0, COUNT(signed_prints));
     tcase_add_loop_test(t, the_locale_changes_nothing, 0, COUNT(foreign));
     suite_add_tcase(s, t);

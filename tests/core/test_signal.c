@@ -737,6 +737,12 @@ START_TEST(every_bound_is_told_and_not_overrun)
     for (uint32_t i = 0; i < ADP_MAX_RENAMES; i++)
         ck_assert_int_eq(adp_signals_rename(set, "a", "b", NULL), 0);
     ck_assert_int_eq(adp_signals_rename(set, "a", "b", NULL), ADP_EFULL);
+    /* more names than there is room for in the index of sources: all are still asked */
+    const struct adp_reading *r = read_signal(name, "b 0.5\n");
+    ck_assert_int_eq(r->why, ADP_WHY_PRESENT);
+    ck_assert_int_eq(r->source, 0);
+    ck_assert_double_eq(
+        read_signal("kv_pressure", "llamacpp:kv_cache_usage_ratio 0.25\n")->value, 0.25);
     for (int i = (int)ADP_MAX_KNOWN; i < 256; i++) {
         snprintf(name, sizeof name, "alias%d", i);
         ck_assert_int_eq(adp_signals_alias(set, name, s, NULL), 0);

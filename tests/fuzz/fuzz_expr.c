@@ -29,8 +29,18 @@ static void add(struct adp_metrics *to, const char *name, const char *engine,
         abort();
 }
 
+/* A bucket of the histogram h, told by a rank. */
+static void add_bucket(struct adp_metrics *to, const char *le, const char *rank,
+                       double value)
+{
+    struct adp_label labels[] = { { str("le"), str(le) }, { str("pid"), str(rank) } };
+    if (adp_metrics_add(to, str("h_bucket"), labels, 2, value, false, 0, NULL))
+        abort();
+}
+
 /* Names are single letters, so that they are soon found: a and b per engine, b with a
- * zero, a NaN and a timestamp (4), c alone, d more than the scratch holds. */
+ * zero, a NaN and a timestamp (4), c alone, d more than the scratch holds; h, a histogram
+ * told twice. */
 static struct fixture *open_fixture(void)
 {
     static const char *const engines[] = { "0", "1", "2", "3", "4" };
@@ -48,6 +58,12 @@ static struct fixture *open_fixture(void)
     add(f->before, "c", "", 1);
     for (int i = 0; i <= SERIES; i++)
         add(f->now, "d", engines[i], i);
+    for (int i = 0; i < 2; i++) {
+        add_bucket(f->now, "1", engines[i], 7);
+        add_bucket(f->before, "1", engines[i], i);
+        add_bucket(f->now, "+Inf", engines[i], 9);
+        add_bucket(f->before, "+Inf", engines[i], i);
+    }
     return f;
 }
 

@@ -21,9 +21,9 @@
  * the last. [hot] the thread that has the lane, in the request path: allocates nothing,
  * takes no contended lock, makes no system call but reading the clock. [any] any thread.
  * The exceptions of [hot], all bounded: metrics given with a request allocate until the
- * lane has seen as many (512 series and 64 KiB of names never do); a thread that finds a
- * policy of one thread at a time, or a reload that hands state over, at work yields its
- * core until that is done.
+ * lane has seen as many (512 series under 120 names, in 64 KiB of text, never do); a
+ * thread that finds a policy of one thread at a time, or a reload that hands state over,
+ * at work yields its core until that is done.
  *
  * Pointers may be NULL only where it is said; `err` and `errors` may always be.
  *
@@ -159,7 +159,7 @@ ADP_API int adp_runtime_open_text(adp_runtime **ret, const char *text, const cha
  * start. `user` is borrowed until close. It stays over reloads; a configuration that does
  * not know the signal leaves it unused. Metrics given with a request do not ask it.
  * ADP_EINVAL: no such signal (the nearest is named), or it has a function already;
- * ADP_EFULL: it has 32 sources; ADP_ESTATE. */
+ * ADP_EFULL: it has 64 sources; ADP_ESTATE. */
 ADP_API int adp_runtime_source(adp_runtime *rt, const char *signal, adp_source_fn read,
                                void *user, adp_error *err);
 /* [control] Opens the log and starts its thread. After fork. ADP_EIO, ADP_ENOMEM,

@@ -233,6 +233,45 @@ START_TEST(unused_parts_are_noted_not_refused)
 }
 END_TEST
 
+/* 64 * 2168 = 138752 of 384000 is 0.36; 0.9 * 384000 / 64 = 5400. A threshold of 0.3, and
+ * one that nothing is known about, are not worth a word. */
+static const struct {
+    const char *body, *note;
+} reaches[] = {
+    { "disclosure: { kv_capacity_tokens: 384000, concurrency: 64, request_tokens: 2168 "
+      "}\n"
+      "policy: { use: kv_threshold, params: { threshold: 0.9 } }\n",
+      "policy kv_threshold: kv_pressure cannot reach 0.9: 64 requests of 2168 tokens "
+      "fill "
+      "0.36 of a cache of 384000, and it takes requests of 5400 tokens" },
+    { "disclosure: { kv_capacity_tokens: 384000, concurrency: 64, request_tokens: 2168 "
+      "}\n"
+      "policy: { use: no_admission }\n"
+      "shadow: [ { use: kv_threshold, params: { threshold: 0.9 } } ]\n",
+      "policy kv_threshold: kv_pressure cannot reach 0.9: 64 requests of 2168 tokens "
+      "fill "
+      "0.36 of a cache of 384000, and it takes requests of 5400 tokens" },
+    { "disclosure: { kv_capacity_tokens: 384000, concurrency: 64, request_tokens: 2168 "
+      "}\n"
+      "policy: { use: kv_threshold, params: { threshold: 0.3 } }\n",
+      NULL },
+    { "disclosure: { concurrency: 64, request_tokens: 2168 }\n"
+      "policy: { use: kv_threshold, params: { threshold: 0.9 } }\n",
+      NULL },
+};
+
+START_TEST(a_threshold_out_of_reach_is_noted)
+{
+    adp_runtime *rt = start(reaches[_i].body);
+    ck_assert_uint_eq(errors.n, reaches[_i].note ? 1 : 0);
+    if (reaches[_i].note) {
+        ck_assert_int_eq(errors.list[0].code, ADP_NOTE);
+        ck_assert_str_eq(errors.list[0].text, reaches[_i].note);
+    }
+    ck_assert_int_eq(adp_runtime_close(rt, NULL), 0);
+}
+END_TEST
+
 START_TEST(calls_at_the_wrong_time_say_so)
 {
     adp_runtime *rt = NULL;
@@ -627,6 +666,8 @@ int main(void)
     tcase_add_test(t, mistakes_of_the_file_and_of_its_policies_are_reported_together);
     tcase_add_test(t, a_reading_that_is_stale_before_the_next_scrape_is_refused);
     tcase_add_test(t, unused_parts_are_noted_not_refused);
+    tcase_add_loop_test(t, a_threshold_out_of_reach_is_noted, 0,
+                        (int)(sizeof reaches / sizeof reaches[0]));
     tcase_add_test(t, calls_at_the_wrong_time_say_so);
     tcase_add_test(t, the_shipped_policy_refuses_at_its_threshold_and_the_line_says_all);
     tcase_add_test(t, a_parameter_left_to_the_schema_has_provenance_default);

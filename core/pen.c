@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/* Spelling JSON into room that was made before (core/pen.h). */
+#include "core/pen.h"
+
+static const uint64_t billion = 1000000000;
+
+char *adp_pen_seconds(char *to, uint64_t ns)
+{
+    to = adp_pen_u64(to, ns / billion);
+    *to++ = '.';
+    return to + adp_number_print_places(to, (uint32_t)(ns % billion / 1000));
+}
+
+char *adp_pen_hex(char *to, uint64_t value)
+{
+    to[0] = to[17] = '"';
+    for (int i = 16; i >= 1; i--, value >>= 4)
+        to[i] = "0123456789abcdef"[value & 15];
+    return to + ADP_PEN_HEX;
+}
+
+/* What JSON takes as it is, and a terminal too. */
+static bool is_plain(unsigned char c)
+{
+    return c >= 0x20 && c <= 0x7e && c != '"' && c != '\\';
+}
+
+static uint64_t repeat(unsigned char c)
+{
+    return UINT64_C(0x0101010101010101) * c;
+}
+
+/* Whether one of eight bytes is 0: exact as a yes or no, though not as to which. */
+static bool has_zero(uint64_t x)
+{
+    return (x - repeat(1)) & ~x & repeat(0x80);
+}
+
+/* is_plain of eight bytes at once. */
+static bool are_plain(uint64_t x)
+{
+    return !(x & repeat(0x80)) && !has_zero(x & repeat(0x60)) /* below 0x20 */
+           && !has_zero(x ^ repeat(0x7f)) && !has_zero(x ^ repeat('"')) &&
+           !has_zero(x ^ repeat('\\'));
+}
+
+static char *put_unit(char *to, uint32_t unit)
+{
+    static const char hex[] = "0123456789abcdef";
+    char text[6] = { '\\',
+                     'u',
+                     hex[unit >> 12 & 15],
+                     hex[unit >> 8 & 15],
+                     hex[unit >> 4 & 15],
+                     hex[unit & 15] };
+    return adp_pen_put(to, text, sizeof text);
+}
+
+static char *put_code_point(char *to, uint32_t c)
+{
+    if (c == '"' || c == '\\') {
+        *to++ = '\\';
+        *to++ = (char)c;
+        return to;
+    }
+    if (c <= 0xffff)
+        return put_unit(to, c);
+    to = put_unit(to, 0xd800 + ((c - 0x10000) >> 10));
+    return put_unit(to, 0xdc00 + ((c - 0x10000) & 0x3ff));
+}
+
+/* One code point of well-formed UTF-8 (Unicode 15, table 3-7: no overlong forms, no
+ * surrogates, nothing above U+10FFFF). Returns its length, or 0. `len` above 0. */
+static size_t read_utf8(const unsigned char *p, size_t len, uint32_t *ret)
+{
+    static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+    size_t n = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
+    if (!n || n > len || p[0] > 0xf4)
+        return 0;
+    uint32_t c = n == 1 ? p[0] : p[0] & (0x7fu >> n);
+    for (size_t i = 1; i < n; i++) {
+        if ((p[i] & 0xc0) != 0x80)
+            return 0;
+        c = c << 6 | (p[i] & 0x3fu);
+    }
+    if (c < least[n] || (c >= 0xd800 && c <= 0xdfff) || c > 0x10ffff)
+        return 0;
+    *ret = c;
+    return n;
+}
+
+bool adp_pen_keeps(const char *text, size_t len)
+{
+    const unsigned char *p = (const unsigned char *)text, *end = p + len;
+    uint32_t c;
+    while (p < end) {
+        size_t n = *p < 0x80 ? 1 : read_utf8(p, (size_t)(end - p), &c);
+        if (!n)
+            return false;
+        p += n;
+    }
+    return true;
+}
+
+char *adp_pen_escaped(char *to, const char *text, size_t len)
+{
+    const unsigned char *p = (const unsigned char *)text, *end = p + len;
+    while (p < end) {
+        uint64_t eight;
+        if (end - p >= 8) {
+            memcpy(&eight, p, sizeof eight);
+            if (are_plain(eight)) {
+                memcpy(to, &eight, sizeof eight);
+                to += sizeof eight;
+                p += sizeof eight;
+                continue;
+            }
+        }
+        if (is_plain(*p)) {
+            *to++ = (char)*p++;
+            continue;
+        }
+        uint32_t c = 0xfffd;
+        size_t n = read_utf8(p, (size_t)(end - p), &c);
+        to = put_code_point(to, c);
+        p += n ? n : 1;
+    }
+    return to;
+}

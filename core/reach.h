@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* Reach: how full a KV cache can get at all. A policy whose threshold lies above that never
+ * fires, however heavy the load: 64 requests at a time, of 2168 tokens each, fill 0.36 of a
+ * cache of 384000 tokens, and a threshold of 0.9 is out of reach until requests hold 5400.
+ *
+ * The bound counts every token of every request once. A prefix cache makes it lower, never
+ * higher; engines allocate by the block, which adds less than a block for each request. */
+#ifndef ADP_CORE_REACH_H
+#define ADP_CORE_REACH_H
+
+#include <stdbool.h>
+
+/* 0 where it is not known. */
+struct adp_reach {
+    double capacity_tokens; /* what the cache holds */
+    double concurrency;     /* requests that run at one time, at most */
+    double request_tokens;  /* that one holds at its end, prompt and output */
+};
+
+/* True when all three are known: above 0 and finite. [any] */
+bool adp_reach_known(const struct adp_reach *reach);
+
+/* The highest kv_pressure there can be, at most 1. All three are known. [any] */
+double adp_reach_ceiling(const struct adp_reach *reach);
+
+/* The tokens a request must hold for kv_pressure to reach `threshold`. Capacity and
+ * concurrency are known. [any] */
+double adp_reach_tokens(const struct adp_reach *reach, double threshold);
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/reach.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+
+#define COUNT(table) ((int)(sizeof(table) / sizeof(table)[0]))
+
+static const struct {
+    struct adp_reach reach;
+    bool known;
+    double ceiling, threshold, tokens;
+} rows[] = {
+    /* 64 * 2168 = 138752 of 384000; 0.9 * 384000 / 64 */
+    { { 384000, 64, 2168 }, true, 138752.0 / 384000, 0.9, 5400 },
+    { { 1000, 10, 100 }, true, 1, 0.5, 50 },
+    { { 1000, 10, 500 }, true, 1, 1, 100 }, /* five times as much is still full */
+    { { 1000, 1, 1 }, true, 0.001, 0, 0 },
+    { { 1e300, 1, 1e308 }, true, 1, 1e-300, 1 },
+    { { 0, 64, 2168 }, false, 0, 0, 0 },
+    { { 384000, 0, 2168 }, false, 0, 0, 0 },
+    { { 384000, 64, 0 }, false, 0, 0, 0 },
+    { { NAN, 64, 2168 }, false, 0, 0, 0 },
+    { { 384000, 64, INFINITY }, false, 0, 0, 0 },
+    { { -1, 64, 2168 }, false, 0, 0, 0 },
+};
+
+START_TEST(a_cache_gets_as_full_as_its_requests_make_it)
+{
+    ck_assert(adp_reach_known(&rows[_i].reach) == rows[_i].known);
+    if (!rows[_i].known)
+        return;
+    ck_assert_double_eq_tol(adp_reach_ceiling(&rows[_i].reach), rows[_i].ceiling, 1e-12);
+    ck_assert_double_eq_tol(adp_reach_tokens(&rows[_i].reach, rows[_i].threshold),
+                            rows[_i].tokens, 1e-9);
+}
+END_TEST
+
+/* With requests of just that many tokens the ceiling is the threshold. */
+START_TEST(the_length_that_reaches_a_threshold_has_it_as_its_ceiling)
+{
+    for (double threshold = 0.05; threshold < 1; threshold += 0.05) {
+        struct adp_reach reach = { .capacity_tokens = 384000, .concurrency = 64 };
+        reach.request_tokens = adp_reach_tokens(&reach, threshold);
+        ck_assert_double_eq_tol(adp_reach_ceiling(&reach), threshold, 1e-12);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("reach");
+    TCase *t = tcase_create("reach");
+    tcase_add_loop_test(t, a_cache_gets_as_full_as_its_requests_make_it, 0, COUNT(rows));
+    tcase_add_test(t, the_length_that_reaches_a_threshold_has_it_as_its_ceiling);
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_ENV);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
