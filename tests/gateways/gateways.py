@@ -4,7 +4,8 @@
 python3 gateways.py PROGRAM SOURCE GATEWAY: starts all three on ports that are free, and prints
 one line for each claim ("ok - ..." or "not ok - ..."). GATEWAY is nginx, haproxy or caddy, whose
 configurations are infra/gateways', with nothing changed but addresses; or envoy or traefik, which
-are emulated here by what they document.
+are emulated here by what they document. With a fourth word, FOLDER, the engine is a real one
+(tests/engine, kept in FOLDER), and what is claimed is what two dozen clients at a time see of it.
 
 Everything is started by this process and ends with it.
 """
@@ -24,6 +25,7 @@ import threading
 import time
 
 PROGRAM, SOURCE, GATEWAY = sys.argv[1:4]
+ENGINE = sys.argv[4] if len(sys.argv) > 4 else None
 CONFIGS = os.path.join(SOURCE, "infra", "gateways")
 failed = 0
 
@@ -160,9 +162,10 @@ def placed(source, to, *changes):
     return path
 
 
-def start_sidecar():
+def start_sidecar(enforce="1.0", log="log.jsonl"):
     path = placed("admitperf.yaml", "admitperf.yaml", ("interval: 1s", "interval: 100ms"),
-                  ("run: r1", "run: r1\nlog: { path: log.jsonl }"))
+                  ("  use: queue_depth", "  use: queue_depth\n  enforce: " + enforce),
+                  ("run: r1", "run: r1\ndisclosure: { slo: { ttft_ms: 2500 } }\nlog: { path: %s }" % log))
     process = start("sidecar", PROGRAM, "serve", "-c", path)
     if not until(20, lambda: get(http_port, "/readyz")[0] == 200):
         claim("the sidecar becomes ready", False, said("sidecar"))
@@ -218,13 +221,16 @@ def post(port, body, headers=None):
 PROMPT = {"model": "m", "messages": [{"role": "user", "content": "x" * 2000}]}
 
 
-def stream(port):
-    """Status, when each event came, in ms, and the bytes."""
-    c = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+def stream(port, **more):
+    """Status, when each event came, in ms, and the bytes; of a refusal its headers too."""
+    c = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
+    body = json.dumps({"stream": True, **PROMPT, **more})
+    c.connect()
     begin = time.monotonic()
-    c.request("POST", "/v1/chat/completions", json.dumps({"stream": True, **PROMPT}),
-              {"Content-Type": "application/json"})
+    c.request("POST", "/v1/chat/completions", body, {"Content-Type": "application/json"})
     r = c.getresponse()
+    if r.status != 200:
+        return r.status, [], {k.lower(): v for k, v in r.getheaders()}
     events, text = [], b""
     while True:
         line = r.readline()
@@ -367,6 +373,105 @@ def real():
     stops_well(sidecar)
 
 
+# --- a real engine ------------------------------------------------------------------------------------
+
+CLIENTS = 24
+
+
+def crowd():
+    """What CLIENTS clients see that come 60 ms apart, in order."""
+    seen = [None] * CLIENTS
+
+    def client(i):
+        seen[i] = stream(gateway_port, max_tokens=32, messages=[{"role": "user", "content": "y" * 800}])
+
+    threads = []
+    for i in range(CLIENTS):
+        threads.append(threading.Thread(target=client, args=(i,)))
+        threads[-1].start()
+        time.sleep(0.06)
+    for t in threads:
+        t.join()
+    return seen
+
+
+def all_told(log, n):
+    """Every decision and every outcome is in the log."""
+    def told():
+        mine = [json.loads(line) for line in open(os.path.join(folder, log)) if line.endswith("\n")]
+        asked, ended = [j for j in mine if j.get("verdict")], [j for j in mine if "outcome" in j]
+        admitted = {j["id"] for j in asked if j["verdict"] == "admit" or not j["enforced"]}
+        return (asked, ended, admitted) if len(asked) == n and admitted <= {j["id"] for j in ended} else None
+
+    return until(20, told) or ([], [], set())
+
+
+def settle_down():
+    until(60, lambda: metric("admitperf_signal_value", signal="running") == 0 and
+          metric("admitperf_signal_value", signal="queue_depth") == 0)
+
+
+def real_engine():
+    sidecar = start_sidecar()
+    {"nginx": start_nginx, "haproxy": start_haproxy}[GATEWAY]()
+    until(20, lambda: get(gateway_port, "/v1/models")[0])
+    if GATEWAY == "haproxy":
+        until(10, lambda: metric("admitperf_spop_connections_total") >= 2)
+    base = int(metric("admitperf_decisions_total"))  # of the look just taken
+    seen = crowd()
+    refused, streamed = [s for s in seen if s[0] == 503], [s for s in seen if s[0] == 200]
+    claim("%s, a real engine: of %d clients on 4 slots some are refused, the others stream" % (GATEWAY, CLIENTS),
+          refused and streamed and len(refused) + len(streamed) == CLIENTS, [s[0] for s in seen])
+    claim("%s, a real engine: refused ones see Retry-After and the reason" % GATEWAY,
+          all(s[2].get("retry-after") == "2" and s[2].get("x-admit-reason") == "queue_depth" for s in refused), refused)
+    claim("%s, a real engine: admitted ones get each token for itself, to the end" % GATEWAY,
+          all(len(s[1]) >= 20 and s[2].endswith(b"data: [DONE]\n\n") and s[1][-2] - s[1][0] > 20 for s in streamed),
+          [len(s[1]) for s in streamed])
+    asked, ended, admitted = all_told("log.jsonl", base + CLIENTS)
+    claim("%s, a real engine: each request has one decision, each admitted one exactly one outcome" % GATEWAY,
+          len(asked) == base + CLIENTS and len(ended) == len({j["id"] for j in ended}) == len(admitted),
+          (len(asked), len(ended), len(admitted), said("sidecar")))
+    told = sorted(j["outcome"]["ttft_ms"] for j in ended[-len(streamed):] if "ttft_ms" in j["outcome"])
+    measured = sorted(s[1][0] for s in streamed)
+    apart = [abs(a - b) for a, b in zip(told, measured)]
+    claim("%s, a real engine: TTFT in the log is what clients measured, within 20 ms for nine of ten" % GATEWAY,
+          len(told) == len(measured) and sum(a <= 20 for a in apart) >= 0.9 * len(apart), (told, measured))
+    settle_down()
+    sidecar.send_signal(signal.SIGTERM)
+    sidecar.wait(20)
+    sidecar = start_sidecar("0", "without.jsonl")
+    if GATEWAY == "haproxy":
+        until(10, lambda: metric("admitperf_spop_connections_total") >= 2)
+        time.sleep(1)  # for its server to be up again: two checks, 500 ms apart
+    seen = crowd()
+    claim("%s, a real engine: without enforcement all stream" % GATEWAY, all(s[0] == 200 for s in seen),
+          [s[0] for s in seen])
+    all_told("without.jsonl", CLIENTS)
+    sidecar.send_signal(signal.SIGTERM)
+    sidecar.wait(20)
+    r = subprocess.run([PROGRAM, "report", "--json", "log.jsonl"], cwd=folder, capture_output=True, text=True)
+    claim("%s, a real engine: report on its log says LIVE, and a goodput" % GATEWAY,
+          r.returncode == 0 and '"LIVE"' in r.stdout and re.search(r'"goodput":\s*\{?[^{]*0\.\d', r.stdout),
+          r.stdout[:2000] + r.stderr)
+    r = subprocess.run([PROGRAM, "compare", "without.jsonl", "log.jsonl"], cwd=folder, capture_output=True, text=True)
+    claim("%s, a real engine: compare with the run without says what it bought" % GATEWAY,
+          r.returncode in (0, 1) and "goodput" in r.stdout, r.stdout + r.stderr)
+
+
+def start_engine():
+    """Its port; what it needs is made in ENGINE the first time. 77: it cannot be had here."""
+    process = subprocess.Popen([os.path.join(SOURCE, "tests", "engine", "start"), ENGINE, "4", "8192"],
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               preexec_fn=dies_with_us)
+    running.append(process)
+    port = process.stdout.readline()
+    if not port:
+        why = process.stderr.read().strip().split("\n")[-1]
+        print("ok - %s, a real engine # SKIP %s" % (GATEWAY, why))
+        raise SystemExit(0 if process.wait() == 77 else 1)
+    return int(port)
+
+
 # --- emulations -------------------------------------------------------------------------------------
 
 
@@ -426,16 +531,27 @@ def emulated_traefik():
           bool(until(5, lambda: any(j["request_id"] == "t1" for j in decisions()))), decisions())
 
 
+def end_all():
+    for process in running:
+        process.kill()
+        process.wait()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
 def main():
+    if ENGINE:
+        try:
+            PORTS["8000"] = start_engine()
+            real_engine()
+        finally:
+            end_all()
+        return failed != 0
     server = Server(("127.0.0.1", engine_port), Engine)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         {"envoy": emulated_envoy, "traefik": emulated_traefik}.get(GATEWAY, real)()
     finally:
-        for process in running:
-            process.kill()
-            process.wait()
-        shutil.rmtree(folder, ignore_errors=True)
+        end_all()
     return failed != 0
 
 
