@@ -387,11 +387,26 @@ static void trace_out(const struct request *rq, const struct answer *a,
     trace->governed = rq->governed;
 }
 
-static void count(struct adp_lane *lane, const struct answer *answers, uint32_t n)
+static void count_verdict(const struct request *rq, uint32_t i, const struct answer *a)
 {
+    uint32_t tally = rq->generation->member[i].tally, reason = a->verdict.reason;
+    uint32_t action = a->fault ? 0 : a->verdict.action;
+    if (reason >= ADP_TALLY_REASONS - 1)
+        reason = ADP_TALLY_REASONS - 1;
+    _Atomic uint64_t *n = &rq->lane->tally[tally < ADP_TALLIES ? tally : ADP_TALLIES - 1]
+                               .n[action][reason][i == 0 && rq->governed];
+    atomic_store_explicit(n, atomic_load_explicit(n, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
+}
+
+static void count(const struct request *rq, const struct answer *answers, uint32_t n)
+{
+    struct adp_lane *lane = rq->lane;
     uint64_t faults = 0;
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         faults += answers[i].fault != ADP_FAULT_NONE;
+        count_verdict(rq, i, &answers[i]);
+    }
     uint64_t d = atomic_load_explicit(&lane->decisions, memory_order_relaxed);
     atomic_store_explicit(&lane->decisions, d + n, memory_order_relaxed);
     if (!faults)
@@ -441,7 +456,7 @@ int adp_decide(struct adp_lane *lane, struct adp_generations *generations,
     uint64_t id = settle_tickets(&rq, answers, runs);
     for (uint32_t i = 0; lane->recording && i < n; i++)
         record(&rq, i, &answers[i], id);
-    count(lane, answers, n);
+    count(&rq, answers, n);
     answer_host(&rq, &answers[0], id, ret);
     if (trace)
         trace_out(&rq, &answers[0], trace);

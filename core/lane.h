@@ -27,6 +27,15 @@ struct adp_name {
     char own[ADP_ID_MAX + 1];
 };
 
+/* Verdicts of a policy, counted: [0] faults, else its action; by reason (0: none, the last:
+ * policy_error); [1] those that were enforced. */
+#define ADP_TALLIES       24u
+#define ADP_TALLY_ACTIONS 4u
+#define ADP_TALLY_REASONS 12u
+struct adp_tally {
+    _Atomic uint64_t n[ADP_TALLY_ACTIONS][ADP_TALLY_REASONS][2];
+};
+
 struct adp_lane {
     struct adp_region *region; /* borrowed */
     const struct adp_clock *clock;
@@ -61,6 +70,7 @@ struct adp_lane {
 
     /* Counted by the lane's thread, read by anybody. */
     _Atomic uint64_t decisions, outcomes, faults, lost_tickets;
+    struct adp_tally tally[ADP_TALLIES];
 };
 
 /* Prepares a lane of the region. ADP_ENOMEM. [control] */

@@ -48,6 +48,7 @@ extern const struct adp_command adp_cmd_new;
 extern const struct adp_command adp_cmd_policies;
 extern const struct adp_command adp_cmd_replay;
 extern const struct adp_command adp_cmd_report;
+extern const struct adp_command adp_cmd_serve;
 extern const struct adp_command adp_cmd_signals;
 extern const struct adp_command adp_cmd_terms;
 extern const struct adp_command adp_cmd_watch;
