@@ -141,7 +141,7 @@ void adp_member_outcome(struct adp_member *member, const struct adp_outcome *out
     while (member->heir)
         member = member->heir;
     const struct adp_policy *policy = member->policy;
-    if (!policy->outcome)
+    if (!policy->outcome || member->quarantined)
         return;
     bool serial = policy->threading == ADP_SERIAL;
     if (serial)

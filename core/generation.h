@@ -39,6 +39,8 @@ struct adp_member {
     const double *param;               /* by place; borrowed */
     uint32_t slot_of[ADP_MAX_SIGNALS]; /* policy's slot → index in the set */
     bool reject_on_error;
+    bool
+        quarantined; /* not asked, no outcomes: the fault is recorded, the answer admit */
     struct adp_member *heir; /* has its state, gets its outcomes; NULL: none */
 };
 

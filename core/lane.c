@@ -5,6 +5,7 @@
 
 #include "core/line.h"
 #include "core/record.h"
+#include "core/ticket.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +35,7 @@ int adp_lane_create(struct adp_lane **ret, struct adp_region *region, uint32_t n
         adp_lane_destroy(lane);
         return adp_error_set(err, ADP_ENOMEM, "out of memory");
     }
+    adp_ticket_resume(lane);
     *ret = lane;
     return 0;
 }

@@ -128,7 +128,7 @@ static const char *inside(const adp_runtime *rt, uint32_t lane)
 {
     const struct adp_generation *g = rt->edition->generation;
     const struct adp_call *call = adp_region_call(rt->region, lane);
-    uint64_t i = atomic_load_explicit(&call->policy, memory_order_relaxed);
+    uint64_t i = atomic_load_explicit(&call->policy, memory_order_relaxed) & 0xff;
     if (!atomic_load_explicit(&call->start_ns, memory_order_acquire))
         return "an outcome";
     return i < g->n_members ? g->member[i].policy->name : "a policy";
