@@ -150,3 +150,17 @@ void adp_member_outcome(struct adp_member *member, const struct adp_outcome *out
     if (serial)
         member_unlock(member);
 }
+
+uint64_t adp_member_save(struct adp_member *member, void *to, uint64_t cap)
+{
+    const struct adp_policy *policy = member->policy;
+    if (!policy->save || !member->self || member->quarantined)
+        return 0;
+    bool serial = policy->threading == ADP_SERIAL;
+    if (serial)
+        member_lock(member);
+    uint64_t n = policy->save(member->self, to, cap);
+    if (serial)
+        member_unlock(member);
+    return n <= cap ? n : 0;
+}

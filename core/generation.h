@@ -95,5 +95,8 @@ uint64_t adp_generation_waiting(const struct adp_region *region, uint64_t number
 void adp_member_decide(struct adp_member *member, const struct adp_view *view,
                        struct adp_verdict *verdict);
 void adp_member_outcome(struct adp_member *member, const struct adp_outcome *outcome);
+/* Calls save, apart from the calls above if the policy is SERIAL: bytes written, 0: none, or
+ * it has no save. [control] */
+uint64_t adp_member_save(struct adp_member *member, void *to, uint64_t cap);
 
 #endif

@@ -107,7 +107,7 @@ static uint64_t save(const void *self, void *to, uint64_t cap)
 #define ADP_TEST_VERSION "1"
 #endif
 
-const adp_policy admitperf_policy_v0 = {
+const adp_policy admitperf_policy_v1 = {
     ADP_HEAD,
     .n_params = ADP_COUNT(params),
     .params = params,

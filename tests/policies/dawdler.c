@@ -29,7 +29,7 @@ static uint64_t save(const void *self, void *to, uint64_t cap)
     return 1;
 }
 
-const adp_policy admitperf_policy_v0 = {
+const adp_policy admitperf_policy_v1 = {
     ADP_HEAD,         .name = "dawdler", .threading = ADP_CONCURRENT,
     .max_saved = 8,   .create = create,  .destroy = free,
     .decide = decide, .save = save,
