@@ -24,7 +24,7 @@ enum { CLIENTS = 8, REQUESTS = 60, EVERY = 20 };
 struct client {
     pthread_t id;
     const struct field *field;
-    uint32_t n, by_policy, by_fault, again, failed, wrong_kind;
+    uint32_t n, by_policy, by_fault, again, failed, wrong_kind, no_kind;
     uint64_t worst_ns;
 };
 
@@ -33,7 +33,7 @@ static void *play(void *arg)
     struct client *c = arg;
     int fd = client_open(c->field);
     for (uint32_t i = 0; i < REQUESTS; i++) {
-        struct lab_request r = { .ask = LAB_DECIDE, .kind = c->n * 1000 + i };
+        struct lab_request r = { .ask = LAB_DECIDE, .kind = 1 + c->n * 1000 + i };
         struct lab_answer a;
         snprintf(r.id, sizeof r.id, "c%u-%u", c->n, i);
         if ((i + c->n * 3) % EVERY == EVERY / 2)
@@ -55,39 +55,45 @@ static void *play(void *arg)
         c->worst_ns = took > c->worst_ns ? took : c->worst_ns;
         c->by_policy += a.what == 'A';
         c->by_fault += a.what == 'F';
-        c->wrong_kind += a.kind != r.kind;
+        c->no_kind += a.what == 'F' && !a.kind;
+        c->wrong_kind += a.kind != r.kind && (a.what != 'F' || a.kind);
     }
     close(fd);
     return NULL;
 }
 
-/* Each request has its line; those that were answered for the policy one with a fault. */
-static void account(const struct field *f, const char *policy, const char *fault,
-                    uint32_t by_fault, bool others)
+/* Each request has its line, those that were answered for the policy one with a fault. `strict`:
+ * only one thread, which dies in the policy. Of others one may have just begun with a request, or
+ * just recorded it. */
+static void account(const struct field *f, int way, uint32_t by_fault, bool strict)
 {
     json_t *all = field_lines(f);
     size_t i;
     json_t *line;
-    uint32_t faults = 0, drops = 0;
+    uint32_t faults = 0, drops = 0, lost = 0;
     json_array_foreach(all, i, line)
     {
         drops += json_object_get(line, "dropped") != NULL;
         if (!json_is_string(json_object_get(line, "fault")))
             continue;
         faults++;
-        ck_assert_str_eq(field_text(line, "policy"), policy);
-        if (!others)
-            ck_assert_str_eq(field_text(line, "fault"), fault);
+        ck_assert_str_eq(field_text(line, "policy"), ways[way].policy);
+        if (strict)
+            ck_assert_str_eq(field_text(line, "fault"), ways[way].fault);
     }
-    ck_assert_uint_eq(drops, 0);
-    ck_assert_uint_ge(faults, by_fault);
     for (uint32_t n = 0; n < CLIENTS; n++)
         for (uint32_t k = 0; k < REQUESTS; k++) {
             char id[24];
             snprintf(id, sizeof id, "c%u-%u", n, k);
-            ck_assert_msg(field_decisions(all, id, NULL, NULL) >= 1, "%s is lost", id);
+            lost += field_decisions(all, id, NULL, NULL) == 0;
         }
     json_decref(all);
+    if (strict) {
+        ck_assert_uint_eq(faults, by_fault);
+        ck_assert_uint_eq(lost + drops, 0);
+    } else if (lost) {
+        ck_assert_uint_le(lost + faults, by_fault);
+    }
 }
 
 static void load(const char *threads, int way)
@@ -96,7 +102,7 @@ static void load(const char *threads, int way)
                                     .window_ms = 1,
                                     .memory_bytes = ways[way].memory_bytes } };
     struct client c[CLIENTS] = { 0 };
-    uint32_t by_policy = 0, by_fault = 0, again = 0;
+    uint32_t by_policy = 0, by_fault = 0, again = 0, no_kind = 0;
     uint64_t worst_ns = 0;
     field_open(&f, threads, "50", ways[way].policy, NULL);
     for (uint32_t i = 0; i < CLIENTS; i++) {
@@ -108,6 +114,7 @@ static void load(const char *threads, int way)
         pthread_join(c[i].id, NULL);
         ck_assert_uint_eq(c[i].failed, 0);
         ck_assert_uint_eq(c[i].wrong_kind, 0);
+        no_kind += c[i].no_kind;
         again += c[i].again;
         by_policy += c[i].by_policy;
         by_fault += c[i].by_fault;
@@ -119,18 +126,20 @@ static void load(const char *threads, int way)
     for (int i = 1; i < ADP_CAUSE_COUNT; i++)
         deaths += s.deaths[i];
     ck_assert_uint_ge(deaths, 2);
-    ck_assert_uint_eq(s.restarts, deaths);
     /* One thread cannot be within a read or a write when it dies in a policy; of several, the
-     * others can, and only these connections are closed. */
+     * others can, and only these connections are closed, and those that were being accepted. */
+    bool strict = *threads == '1' && !ways[way].may_catch_others;
     uint64_t closed = s.partly_read + s.partly_written;
     ck_assert_uint_eq(s.unheld, 0);
-    ck_assert_uint_le(again, closed);
-    if (*threads == '1')
+    ck_assert_uint_le(again, closed + (strict ? 0 : deaths));
+    if (strict)
         ck_assert_uint_eq(closed, 0);
-    if (!ways[way].may_catch_others)
-        ck_assert_uint_ge(by_fault, deaths);
-    account(&f, ways[way].policy, ways[way].fault, by_fault,
-            ways[way].may_catch_others || *threads != '1');
+    if (strict) {
+        ck_assert_uint_eq(by_fault, deaths);
+        ck_assert_uint_eq(s.restarts, deaths);
+        ck_assert_uint_eq(no_kind, 0); /* it died before it could say */
+    }
+    account(&f, way, by_fault, strict);
     printf(
         "%s, %s thread(s): %u by the policy, %u by fault, %u asked again, %llu deaths, "
         "restart worst %.1f ms, last %.1f ms, slowest answer %.1f ms\n",
@@ -497,6 +506,11 @@ END_TEST
 
 int main(void)
 {
+    /* For the worker, where it is built with sanitizers: it is to die of what it dies of. */
+    setenv("ASAN_OPTIONS",
+           "handle_segv=0:handle_abort=0:handle_sigbus=0:detect_leaks=0:"
+           "use_sigaltstack=0",
+           1);
     Suite *suite = suite_create("supervise");
     TCase *t = tcase_create("crash set");
     tcase_set_timeout(t, 30);
