@@ -39,8 +39,8 @@ static void sleep_ns(long ns)
 
 static bool is_drained(const adp_runtime *rt, const struct adp_edition *e)
 {
-    for (uint32_t lane = 0; rt->log && lane <= adp_region_shape(rt->region)->lanes;
-         lane++)
+    for (uint32_t lane = 0;
+         adp_host_is_recording(rt) && lane <= adp_region_shape(rt->region)->lanes; lane++)
         if (atomic_load_explicit(&adp_region_ring(rt->region, lane)->head,
                                  memory_order_acquire) < e->tail[lane])
             return false;
@@ -246,6 +246,7 @@ static int record(adp_runtime *rt, struct adp_edition *e, struct adp_errors *err
 static void put_in_force(adp_runtime *rt, struct adp_edition *e)
 {
     uint32_t number = e->generation->number;
+    adp_host_announce(rt, e);
     adp_generation_add(&rt->generations, e->generation);
     rt->edition_of[number % ADP_GENERATIONS] = e;
     adp_generation_switch(&rt->generations, number);
@@ -300,6 +301,10 @@ static int check_log(const adp_runtime *rt, const struct adp_edition *e,
                        "open anew");
     else if (same_path(old, e))
         return 0;
+    else if (rt->options.beyond)
+        adp_errors_add(errors, code, e->config->file, nowhere,
+                       "log.path differs, which a reload cannot change while serving; "
+                       "start anew");
     else if ((code = adp_log_try(&log, &err)) < 0)
         adp_errors_add(errors, code, e->config->file, nowhere, "%s", err.text);
     return code;

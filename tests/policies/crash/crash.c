@@ -20,29 +20,29 @@ struct crash {
     _Atomic uint64_t asked, back, made, armed;
 };
 
-__attribute__((no_sanitize("undefined"))) static inline void by_segv(void)
+__attribute__((no_sanitize("undefined"), unused)) static void by_segv(void)
 {
     volatile int *nowhere = NULL;
     *nowhere = 1;
 }
 
-static inline void by_abort(void)
+__attribute__((unused)) static void by_abort(void)
 {
     abort();
 }
 
-static inline void by_exit(void)
+__attribute__((unused)) static void by_exit(void)
 {
     exit(3);
 }
 
-static inline void by_hang(void)
+__attribute__((unused)) static void by_hang(void)
 {
     for (volatile int on = 1; on;)
         ;
 }
 
-__attribute__((noinline)) static int deeper(int n)
+__attribute__((noinline, unused)) static int deeper(int n)
 {
     volatile char room[4096];
     memset((char *)room, n, sizeof room);
@@ -50,13 +50,13 @@ __attribute__((noinline)) static int deeper(int n)
     return below + room[n & 4095];
 }
 
-static inline void by_overflow(void)
+__attribute__((unused)) static void by_overflow(void)
 {
     deeper(1);
 }
 
 /* Some at each request; never given back. */
-static inline void by_leak(void)
+__attribute__((unused)) static void by_leak(void)
 {
     enum { PIECE = 24 << 20 };
     static void *volatile kept;

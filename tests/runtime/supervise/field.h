@@ -35,7 +35,8 @@ struct field_news {
 };
 
 struct field {
-    char folder[64], socket[96], log[96];
+    bool host; /* the worker has one, with a configuration that names the policies */
+    char folder[64], socket[96], log[96], config[96];
     struct field_news *news;
     pid_t supervisor;
     struct adp_supervisor_options options;
@@ -114,6 +115,17 @@ static _Noreturn void field_supervise(struct field *f, int listener)
     _exit(f->news->code ? 1 : 0);
 }
 
+static void field_configure(const struct field *f, const char *policy, const char *shadow)
+{
+    FILE *file = fopen(f->config, "w");
+    ck_assert_ptr_nonnull(file);
+    fprintf(file, "version: 1\nexperiment: lab\npolicy: { use: %s }\n", policy);
+    if (shadow)
+        fprintf(file, "shadow: [ { use: %s } ]\n", shadow);
+    fprintf(file, "log: { path: %s }\n", f->log);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
 /* `policy`: names of test policies, one or two. Options are set before. */
 static void field_open(struct field *f, const char *threads, const char *save_ms,
                        const char *policy, const char *shadow)
@@ -132,6 +144,12 @@ static void field_open(struct field *f, const char *threads, const char *save_ms
         snprintf(paths[i], sizeof paths[i], "%s/%s.libs/%s.so", POLICIES,
                  crash ? "crash/" : "", names[i]);
         f->argv[3 + i] = paths[i];
+    }
+    snprintf(f->config, sizeof f->config, "%s/config.yaml", f->folder);
+    if (f->host) {
+        field_configure(f, paths[0], shadow ? paths[1] : NULL);
+        f->argv[3] = f->config;
+        f->argv[4] = NULL;
     }
     f->news = mmap(NULL, sizeof *f->news, PROT_READ | PROT_WRITE,
                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -163,6 +181,7 @@ static struct adp_supervised field_end(struct field *f)
 static void field_close(struct field *f)
 {
     unlink(f->log);
+    unlink(f->config);
     unlink(f->socket);
     rmdir(f->folder);
     munmap(f->news, sizeof *f->news);

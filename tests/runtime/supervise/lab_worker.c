@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The worker of these tests: lab.h over a unix socket, decided by core.
+/* The worker of these tests: lab.h over a unix socket, decided by core alone, or by a host.
  *   lab_worker THREADS SAVE_MS POLICY.so...
+ *   lab_worker THREADS SAVE_MS CONFIG.yaml
  * LAB_FAIL in the environment: exits with that status instead of serving. */
 #include "core/decide.h"
 #include "core/recover.h"
 #include "core/ticket.h"
 #include "core/write.h"
+#include "runtime/host/host.h"
 #include "runtime/loader/loader.h"
 #include "runtime/supervise/worker.h"
 #include "tests/runtime/supervise/lab.h"
@@ -50,6 +52,7 @@ struct lab {
     struct adp_generation *generation;
     struct adp_generations generations;
     struct adp_loaded *loaded[POLICIES_MOST];
+    adp_runtime *rt; /* NULL: core alone */
     uint32_t n_threads;
     struct thread thread[THREADS_MOST];
     _Atomic int stop;
@@ -172,8 +175,72 @@ static void make_generation(char **paths, uint32_t n)
     adp_generation_switch(&lab.generations, g->number);
 }
 
+/* --- the same by a host --- */
+
+static const void *host_saved(void *ctx, const char *key, size_t *ret_len,
+                              uint64_t *ret_ns)
+{
+    return adp_worker_saved(ctx, key, ret_len, ret_ns);
+}
+
+static bool host_quarantined(void *ctx, const char *key)
+{
+    return adp_worker_order(ctx, key) == ADP_ORDER_QUARANTINE;
+}
+
+static void host_policies(void *ctx, uint32_t generation, const char *const *keys,
+                          uint32_t n)
+{
+    adp_worker_policies(ctx, generation, keys, n);
+}
+
+static void *host_save_begin(void *ctx, const char *key, size_t cap)
+{
+    return adp_worker_save_begin(ctx, key, cap);
+}
+
+static void host_save_end(void *ctx, size_t len, uint64_t now_ns)
+{
+    adp_worker_save_end(ctx, len, now_ns);
+}
+
+static void host_within(void *ctx, const char *key, uint64_t now_ns)
+{
+    adp_worker_within(ctx, key, now_ns);
+}
+
+static void make_host(const char *path)
+{
+    static struct adp_host_beyond beyond = {
+        .saved = host_saved,
+        .quarantined = host_quarantined,
+        .policies = host_policies,
+        .save_begin = host_save_begin,
+        .save_end = host_save_end,
+        .within = host_within,
+    };
+    beyond.region = lab.region;
+    beyond.recording = adp_worker_records(lab.worker);
+    beyond.ctx = lab.worker;
+    const struct adp_host_options options = { .beyond = &beyond };
+    const char *page = "vllm:num_requests_waiting 7\n";
+    struct adp_errors errors = { 0 };
+    struct adp_error err = { 0 };
+    if (adp_host_open(&lab.rt, path, &options, &errors) < 0)
+        fail(path, errors.n ? &errors.list[0] : NULL);
+    if (adp_runtime_start(lab.rt, &err) < 0 ||
+        (!adp_worker_restarts(lab.worker) &&
+         adp_runtime_publish_text(lab.rt, page, strlen(page), &err) < 0))
+        fail(path, &err);
+    adp_errors_free(&errors);
+}
+
 static void save_all(void)
 {
+    if (lab.rt) {
+        adp_host_save(lab.rt, NULL);
+        return;
+    }
     for (uint32_t i = 0; i < lab.generation->n_members; i++) {
         struct adp_member *m = &lab.generation->member[i];
         if (!m->policy->save || m->quarantined)
@@ -286,7 +353,10 @@ static void decide(struct thread *t, struct conn *c, struct lab_answer *a)
     struct adp_decision d;
     uint64_t note[3] = { 0 };
     adp_worker_owe(lab.worker, c->slot, r->kind, note);
-    adp_decide(t->lane, &lab.generations, &facts, NULL, &d, NULL);
+    if (lab.rt)
+        adp_lane_decide(t->lane, &facts, &d);
+    else
+        adp_decide(t->lane, &lab.generations, &facts, NULL, &d, NULL);
     a->what = d.action == ADP_ADMIT ? 'A' : d.action == ADP_DEFER ? 'D' : 'R';
     a->fault = d.fault != NULL;
     a->retry_ms = d.retry_after_ms;
@@ -300,6 +370,10 @@ static void settle(struct thread *t, struct conn *c, struct lab_answer *a)
     uint64_t handle = 0;
     struct adp_outcome o = { .size = sizeof o, .kind = ADP_DONE, .now_ns = mono(NULL) };
     struct adp_result result = { .ok = -1 };
+    if (lab.rt) {
+        a->code = adp_lane_outcome(t->lane, 0, c->in.request.id, &result);
+        return;
+    }
     adp_name_set(&name, c->in.request.id);
     a->code = adp_ticket_settle(t->lane, &lab.generations, 0, &name, &o, &handle, &kept);
     adp_lane_put_outcome(t->lane, handle, &name, &result);
@@ -391,8 +465,9 @@ static void make_threads(void)
         struct thread *t = &lab.thread[i];
         t->n = i;
         t->epoll = epoll_create1(EPOLL_CLOEXEC);
-        if (adp_lane_create(&t->lane, lab.region, i + 1, &machine,
-                            adp_worker_records(lab.worker), &err) < 0)
+        if ((lab.rt ? adp_lane_open(&t->lane, lab.rt, &err)
+                    : adp_lane_create(&t->lane, lab.region, i + 1, &machine,
+                                      adp_worker_records(lab.worker), &err)) < 0)
             fail("lane", &err);
         for (uint32_t k = 0; k < PLACES; k++)
             t->conn[k] = (struct conn) { .fd = -1, .slot = i * PLACES + k };
@@ -433,7 +508,10 @@ int main(int argc, char **argv)
     lab.n_threads = (uint32_t)strtol(argv[1], NULL, 10);
     int save_ms = (int)strtol(argv[2], NULL, 10);
     lab.region = adp_worker_region(lab.worker);
-    make_generation(argv + 3, (uint32_t)argc - 3);
+    if (strstr(argv[3], ".yaml"))
+        make_host(argv[3]);
+    else
+        make_generation(argv + 3, (uint32_t)argc - 3);
     make_threads();
     adopt_all();
     adp_worker_ready(lab.worker);
