@@ -5,7 +5,6 @@
 #include "core/reason.h"
 #include "core/ticket.h"
 
-#include <math.h>
 #include <string.h>
 
 /* --- what a lane was doing --- */
@@ -62,8 +61,8 @@ static bool record(const struct adp_region *region, uint32_t lane, uint64_t aske
     r->head.kind = ADP_REC_DECISION;
     r->head.at_ns = wall_ns;
     r->mono_ns = call->mono_ns;
-    r->draw = isfinite(call->draw) ? call->draw : 0.0;
-    r->decide_ns = mono_ns > call->mono_ns ? mono_ns - call->mono_ns : 0;
+    r->draw = call->draw;
+    r->decide_ns = mono_ns - call->mono_ns;
     r->generation = (uint32_t)generation;
     r->fact_bits = asked & ADP_ASKED_HAS_ID ? ADP_REC_HAS_ID : 0;
     r->flags = (governed ? ADP_REC_GOVERNED : 0u) |
@@ -89,17 +88,29 @@ static bool record(const struct adp_region *region, uint32_t lane, uint64_t aske
     return true;
 }
 
-static void read_call(const struct adp_call *call, uint64_t asked, struct adp_death *ret)
+/* Whether a slot says what a lane can have written there. */
+static bool is_sound(const struct adp_call *call, uint64_t asked, uint64_t mono_ns)
+{
+    const uint64_t known = ADP_ASKED | ADP_ASKED_HAS_ID | ADP_ASKED_GOVERNED |
+                           ADP_ASKED_INLINE | 0xffull << ADP_ASKED_REJECTS |
+                           0xfull << ADP_ASKED_PROFILE | 0xffull << ADP_ASKED_ID;
+    return (asked & ADP_ASKED) && !(asked & ~known) && call->mono_ns <= mono_ns &&
+           call->draw >= 0.0 && call->draw < 1.0;
+}
+
+static void read_call(const struct adp_call *call, uint64_t asked, uint64_t mono_ns,
+                      struct adp_death *ret)
 {
     uint64_t in = atomic_load_explicit(&call->policy, memory_order_relaxed);
     *ret = (struct adp_death) {
         .start_ns = atomic_load_explicit(&call->start_ns, memory_order_acquire),
         .generation = (uint32_t)(in >> 8),
         .policy = (uint32_t)in & 0xff,
-        .has_request = asked & ADP_ASKED,
-        .has_id = (asked & ADP_ASKED) && (asked & ADP_ASKED_HAS_ID),
+        .has_request = is_sound(call, asked, mono_ns),
     };
-    ret->in_policy = ret->start_ns && ret->policy < ADP_MAX_POLICIES;
+    ret->has_id = ret->has_request && (asked & ADP_ASKED_HAS_ID);
+    ret->in_policy =
+        ret->start_ns && ret->start_ns <= mono_ns && ret->policy < ADP_MAX_POLICIES;
     uint32_t len = (uint32_t)(asked >> ADP_ASKED_ID) & 0xff;
     ret->id_len = ret->has_id && len <= ADP_ID_MAX ? (uint8_t)len : 0;
     memcpy(ret->id, call->id, ret->id_len);
@@ -112,8 +123,8 @@ void adp_recover_lane(const struct adp_region *region, uint32_t lane,
     struct adp_call *call = adp_region_call(region, lane);
     uint64_t asked = atomic_load_explicit(&call->asked, memory_order_acquire);
     uint64_t generation = atomic_load_explicit(&call->generation, memory_order_relaxed);
-    read_call(call, asked, ret);
-    if (ret->has_request) {
+    read_call(call, asked, mono_ns, ret);
+    if (ret->has_request && lane) { /* nobody decides on the control lane */
         uint32_t policy = ret->in_policy ? ret->policy : 0;
         enum adp_fault own = ret->in_policy ? fault : ADP_FAULT_CAUGHT;
         ret->records +=

@@ -10,6 +10,8 @@
 
 enum { FIRST_DELAY_MS = 50, MOST_DELAY_MS = 5000, GOOD_LIFE_MS = 10000 };
 
+static const uint64_t RENEW_NS = 50000000u;
+
 const char *adp_cause_text(enum adp_cause cause)
 {
     static const char *const texts[ADP_CAUSE_COUNT] = {
@@ -114,6 +116,27 @@ static uint64_t wall_ns(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+/* Whether the positions of a ring can be what a producer and the drain left. */
+static bool is_sound(const struct adp_supervisor *s, uint32_t lane)
+{
+    struct adp_ring *ring = adp_region_ring(s->region, lane);
+    uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_acquire);
+    uint64_t head = atomic_load_explicit(&ring->head, memory_order_acquire);
+    return tail - head <= adp_region_ring_bytes(s->region, lane) && !(tail & 7);
+}
+
+/* Rings it damaged would be lost to those that come after it. */
+static void renew_rings(struct adp_supervisor *s)
+{
+    bool sound = true;
+    for (uint32_t lane = 0; lane <= s->block.shape.region.lanes; lane++)
+        sound &= is_sound(s, lane);
+    if (!s->log || (sound && adp_log_counts(s->log).damaged == s->damaged))
+        return;
+    if (adp_log_renew(s->log, RENEW_NS))
+        s->damaged = adp_log_counts(s->log).damaged;
+}
+
 static void look_at_lanes(struct adp_supervisor *s, struct death *d, uint64_t now_ns)
 {
     for (uint32_t lane = 0; lane <= s->block.shape.region.lanes; lane++) {
@@ -199,6 +222,7 @@ void adp_supervise_bury(struct adp_supervisor *s, int status, uint64_t now_ns)
     bool done = s->draining && d.cause == ADP_CAUSE_EXIT && d.detail == 0;
     if (!done)
         s->counts.deaths[d.cause]++;
+    renew_rings(s);
     adp_suspect_begin(s);
     look_at_lanes(s, &d, now_ns);
     look_within(s, &d, now_ns);

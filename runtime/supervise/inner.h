@@ -54,6 +54,7 @@ struct adp_supervisor {
     uint64_t spawned_ns, died_ns; /* died_ns: of the one before; 0: it was the first */
     struct adp_sentence sentence;
     uint64_t spawn_at_ns; /* when to start the next one; 0: not */
+    uint64_t damaged;     /* rings abandoned and begun anew so far */
     uint32_t failures;    /* in a row that no policy explains */
     bool ever_ready;
 

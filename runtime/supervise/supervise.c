@@ -213,6 +213,7 @@ struct adp_supervised adp_supervisor_counts(const struct adp_supervisor *supervi
         counts.log_lines = log.lines;
         counts.log_bytes = log.bytes;
         counts.log_dropped = log.dropped;
+        counts.rings_damaged = log.damaged;
         counts.log_write_errors = log.write_errors;
         counts.log_pending = log.pending;
     }

@@ -77,6 +77,7 @@ struct adp_news {
 struct adp_supervised {
     uint64_t restarts;                    /* workers started after the first */
     uint64_t deaths[ADP_CAUSE_COUNT];     /* by cause; while draining too */
+    uint64_t rings_damaged;               /* by workers: what they held is lost */
     uint64_t fault_records;               /* made for requests that a worker died in */
     uint64_t inherited;                   /* connections handed to the next worker */
     uint64_t partly_read, partly_written; /* closed at a death */
