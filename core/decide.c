@@ -37,6 +37,7 @@ const char *adp_fault_word(enum adp_fault fault)
 /* One request on its way: what all policies of the generation see alike. */
 struct request {
     struct adp_lane *lane;
+    struct adp_call *call; /* the lane's */
     struct adp_generation *generation;
     struct adp_generations *generations;
     const struct adp_metrics *metrics; /* NULL: the snapshot in force */
@@ -220,10 +221,9 @@ static void ask(struct request *rq, uint32_t i, struct answer *a)
     }
     a->verdict = (struct adp_verdict) { .size = sizeof a->verdict, .binding = ADP_NONE };
 
-    struct adp_call *call = adp_region_call(rq->lane->region, rq->lane->number);
-    adp_call_begin(call, rq->generation->number, i, rq->mono_ns);
+    adp_call_begin(rq->call, rq->generation->number, i, rq->mono_ns);
     adp_member_decide(m, &view, &a->verdict);
-    adp_call_end(call);
+    adp_call_end(rq->call);
 
     uint64_t now = rq->lane->clock->meter_ns(rq->lane->clock->ctx);
     a->decide_ns = now - rq->meter_ns;
@@ -238,7 +238,7 @@ static void ask(struct request *rq, uint32_t i, struct answer *a)
 static void name_request(const struct request *rq)
 {
     const struct adp_generation *g = rq->generation;
-    struct adp_call *call = adp_region_call(rq->lane->region, rq->lane->number);
+    struct adp_call *call = rq->call;
     uint32_t asked =
         ADP_ASKED | (rq->id.p ? ADP_ASKED_HAS_ID : 0u) |
         (rq->governed ? ADP_ASKED_GOVERNED : 0u) | (rq->metrics ? ADP_ASKED_INLINE : 0u) |
@@ -259,9 +259,8 @@ static void name_request(const struct request *rq)
 /* Its records are made. */
 static void forget_request(const struct request *rq)
 {
-    struct adp_call *call = adp_region_call(rq->lane->region, rq->lane->number);
     /* Release: not before the records. */
-    atomic_store_explicit(&call->asked, 0, memory_order_release);
+    atomic_store_explicit(&rq->call->asked, 0, memory_order_release);
 }
 
 /* --- recording --- */
@@ -360,7 +359,6 @@ static uint64_t settle_tickets(struct request *rq, const struct answer *answers,
                                bool runs)
 {
     struct adp_generation *g = rq->generation;
-    struct adp_call *call = adp_region_call(rq->lane->region, rq->lane->number);
     uint64_t tickets[ADP_MAX_POLICIES] = { 0 };
     for (uint32_t i = 0; i < g->n_members; i++)
         tickets[i] = answers[i].verdict.ticket;
@@ -373,9 +371,9 @@ static uint64_t settle_tickets(struct request *rq, const struct answer *answers,
                                        .ticket = tickets[i],
                                        .now_ns = rq->mono_ns };
         if (tickets[i]) {
-            adp_call_begin(call, g->number, i, rq->mono_ns);
+            adp_call_begin(rq->call, g->number, i, rq->mono_ns);
             adp_member_outcome(&g->member[i], &not_run);
-            adp_call_end(call);
+            adp_call_end(rq->call);
         }
     }
     return adp_ticket_unslotted(rq->lane, rq->generations, rq->mono_ns);
@@ -434,6 +432,7 @@ int adp_decide(struct adp_lane *lane, struct adp_generations *generations,
     struct request rq; /* not zeroed: each field is set on the way */
     struct answer answers[ADP_MAX_POLICIES];
     rq.lane = lane;
+    rq.call = adp_region_call(lane->region, lane->number);
     rq.generations = generations;
     rq.metrics = metrics;
     rq.meter_ns = clock->meter_ns(clock->ctx);
