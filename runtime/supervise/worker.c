@@ -314,11 +314,13 @@ static void begin_place(struct adp_worker *w, struct adp_own_place *mine,
     mine->from = find_adopted(w, now->fd);
     mine->first = 0;
     mine->owed = now->owed;
+    mine->known = 0;
     memset(p->owed, 0, sizeof p->owed);
     if (mine->from) {
         const struct adp_place *left = &w->block.left[mine->from - 1];
         uint64_t word = atomic_load_explicit(&left->word, memory_order_relaxed);
         mine->first = (uint32_t)(word >> 32);
+        mine->known = mine->first + ((uint32_t)(word >> 8) & 0xff);
         memcpy(p->owed, left->owed, sizeof p->owed);
     }
     p->note = now->note;
@@ -349,7 +351,8 @@ static void update_place(struct adp_own_place *mine, struct adp_place *p,
     if (now->owed < mine->owed)
         mine->first += mine->owed - now->owed;
     for (uint32_t k = mine->owed; k < now->owed && k < ADP_OWED_MAX; k++)
-        p->owed[(mine->first + k) % ADP_OWED_MAX].kind = 0;
+        if ((int32_t)(mine->first + k - mine->known) >= 0 || !mine->from)
+            p->owed[(mine->first + k) % ADP_OWED_MAX].kind = 0;
     mine->owed = now->owed;
     p->note = now->note;
     atomic_store_explicit(&p->word, word_of(now, mine->first), memory_order_release);

@@ -511,10 +511,10 @@ END_TEST
 int main(void)
 {
     /* For the worker, where it is built with sanitizers: it is to die of what it dies of. */
-    setenv("ASAN_OPTIONS",
-           "handle_segv=0:handle_abort=0:handle_sigbus=0:detect_leaks=0:"
-           "use_sigaltstack=0",
-           1);
+    const char *options = "handle_segv=0:handle_abort=0:handle_sigbus=0:detect_leaks=0:"
+                          "use_sigaltstack=0";
+    setenv("ASAN_OPTIONS", options, 1);
+    setenv("TSAN_OPTIONS", options, 1);
     Suite *suite = suite_create("supervise");
     TCase *t = tcase_create("crash set");
     tcase_set_timeout(t, 30);
