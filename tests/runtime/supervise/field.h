@@ -35,6 +35,7 @@ struct field_news {
 };
 
 struct field {
+    const char *program; /* takes a configuration alone; NULL: lab_worker */
     bool host; /* the worker has one, with a configuration that names the policies */
     char folder[64], socket[96], log[96], config[96];
     struct field_news *news;
@@ -151,6 +152,11 @@ static void field_open(struct field *f, const char *threads, const char *save_ms
         f->argv[3] = f->config;
         f->argv[4] = NULL;
     }
+    if (f->program) {
+        f->argv[0] = f->program;
+        f->argv[1] = f->config;
+        f->argv[2] = NULL;
+    }
     f->news = mmap(NULL, sizeof *f->news, PROT_READ | PROT_WRITE,
                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     int listener = field_listen(f->socket);
@@ -161,7 +167,7 @@ static void field_open(struct field *f, const char *threads, const char *save_ms
 }
 
 /* Waits, bounded, until something has happened so often. */
-static void field_await(struct field *f, enum adp_happening what, uint32_t times)
+static inline void field_await(struct field *f, enum adp_happening what, uint32_t times)
 {
     for (int i = 0; i < 20000 && f->news->happened[what] < times; i++)
         usleep(1000);
@@ -204,7 +210,7 @@ static int client_open(const struct field *f)
 }
 
 /* False: the connection ended, or nothing came. */
-static bool client_ask(int fd, const struct lab_request *r, struct lab_answer *ret)
+static inline bool client_ask(int fd, const struct lab_request *r, struct lab_answer *ret)
 {
     return send(fd, r, sizeof *r, MSG_NOSIGNAL) == (ssize_t)sizeof *r &&
            recv(fd, ret, sizeof *ret, MSG_WAITALL) == (ssize_t)sizeof *ret;
