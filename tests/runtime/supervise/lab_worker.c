@@ -486,12 +486,13 @@ static void start_threads(void)
 }
 
 /* What has begun here is answered at once; what is still in sockets within a tenth of a
- * second. */
+ * second, or what LAB_DRAIN says in milliseconds. */
 static void drain(void)
 {
     for (uint32_t i = 0; i < adp_worker_listeners(lab.worker); i++)
         close(adp_worker_listener(lab.worker, i));
-    usleep(100000);
+    const char *ms = getenv("LAB_DRAIN");
+    usleep(1000 * (ms ? (useconds_t)strtol(ms, NULL, 10) : 100));
     lab.stop = 1;
     for (uint32_t i = 0; i < lab.n_threads; i++)
         pthread_join(lab.thread[i].id, NULL);
@@ -524,6 +525,9 @@ int main(int argc, char **argv)
         switch (adp_worker_told(lab.worker, &within)) {
         case ADP_TELL_DRAIN:
             drain();
+            break;
+        case ADP_TELL_RELOAD:
+            adp_worker_reloaded(lab.worker);
             break;
         case ADP_TELL_GONE:
             _exit(0);

@@ -432,6 +432,60 @@ START_TEST(sigterm_writes_everything)
 }
 END_TEST
 
+START_TEST(sighup_reopens_the_log_and_a_reload_ends_a_quarantine)
+{
+    struct field f = { .options = { .hang_ms = 5000 } };
+    char moved[128];
+    field_open(&f, "1", "20", "crash_abort", NULL);
+    int fd = client_open(&f);
+    for (int i = 0; i < 3; i++)
+        client_say(fd, LAB_DECIDE, "x", "", "crash");
+    ck_assert_int_eq(client_say(fd, LAB_DECIDE, "q1", "", "").fault, 1);
+    snprintf(moved, sizeof moved, "%s.1", f.log);
+    ck_assert_int_eq(rename(f.log, moved), 0);
+    kill(f.supervisor, SIGHUP);
+    usleep(100000);
+    kill_worker(&f);
+    ck_assert_int_eq(client_say(fd, LAB_DECIDE, "q2", "", "").fault, 0);
+    close(fd);
+    field_end(&f);
+    json_t *all = field_lines(&f);
+    ck_assert_uint_eq(field_decisions(all, "q2", NULL, NULL), 1);
+    json_decref(all);
+    unlink(moved);
+    field_close(&f);
+}
+END_TEST
+
+START_TEST(a_death_while_draining_leaves_no_answer_owed)
+{
+    struct field f = { .options = { .hang_ms = 5000 } };
+    setenv("LAB_DRAIN", "3000", 1);
+    field_open(&f, "1", "20", "crash_abort", NULL);
+    unsetenv("LAB_DRAIN");
+    int fd = client_open(&f);
+    client_say(fd, LAB_DECIDE, "a", "", "");
+    kill(f.supervisor, SIGTERM);
+    field_await(&f, ADP_DRAINING, 1);
+    int late = 0; /* soon nobody listens any more */
+    for (int i = 0; i < 1000 && (late = client_open(&f)) >= 0; i++) {
+        close(late);
+        usleep(1000);
+    }
+    ck_assert_int_eq(late, -1);
+    ck_assert_int_eq(client_say(fd, LAB_DECIDE, "x", "", "crash").what, 'F');
+    close(fd);
+    int status = -1;
+    ck_assert_int_eq(waitpid(f.supervisor, &status, 0), f.supervisor);
+    ck_assert_int_eq(status, 0);
+    ck_assert_uint_eq(f.news->counts.restarts, 1);
+    json_t *all = field_lines(&f);
+    ck_assert_uint_eq(field_decisions(all, "x", NULL, NULL), 1);
+    json_decref(all);
+    field_close(&f);
+}
+END_TEST
+
 START_TEST(the_worker_ends_with_its_supervisor)
 {
     struct field f = { 0 };
@@ -540,6 +594,8 @@ int main(void)
     tcase_add_test(t, a_worker_that_cannot_start_does_not_spin);
     tcase_add_test(t, a_program_that_is_not_there_is_an_error);
     tcase_add_test(t, sigterm_writes_everything);
+    tcase_add_test(t, sighup_reopens_the_log_and_a_reload_ends_a_quarantine);
+    tcase_add_test(t, a_death_while_draining_leaves_no_answer_owed);
     tcase_add_test(t, the_worker_ends_with_its_supervisor);
     tcase_add_test(t, a_thread_without_a_beat_ends_its_worker);
     tcase_add_test(t, a_region_full_of_garbage_harms_nobody_but_its_writer);
