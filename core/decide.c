@@ -16,6 +16,19 @@ const char *adp_fault_word(enum adp_fault fault)
         [ADP_FAULT_UNDECIDED] = "the policy set no action",
         [ADP_FAULT_ACTION] = "the policy set an unknown action",
         [ADP_FAULT_REASON] = "the policy refused without a known reason",
+        [ADP_FAULT_SEGV] = "the policy died of SIGSEGV",
+        [ADP_FAULT_BUS] = "the policy died of SIGBUS",
+        [ADP_FAULT_ABORT] = "the policy died of SIGABRT",
+        [ADP_FAULT_FPE] = "the policy died of SIGFPE",
+        [ADP_FAULT_ILL] = "the policy died of SIGILL",
+        [ADP_FAULT_TRAP] = "the policy died of SIGTRAP",
+        [ADP_FAULT_SYS] = "the policy died of SIGSYS",
+        [ADP_FAULT_SIGNAL] = "the process died of a signal in the policy",
+        [ADP_FAULT_EXIT] = "the policy ended the process",
+        [ADP_FAULT_HANG] = "the policy did not return",
+        [ADP_FAULT_MEMORY] = "the process grew beyond its memory in the policy",
+        [ADP_FAULT_CAUGHT] = "the process died while the request was decided",
+        [ADP_FAULT_QUARANTINED] = "the policy is in quarantine",
     };
     return fault < ADP_FAULT_COUNT ? words[fault] : NULL;
 }
@@ -23,6 +36,7 @@ const char *adp_fault_word(enum adp_fault fault)
 /* One request on its way: what all policies of the generation see alike. */
 struct request {
     struct adp_lane *lane;
+    struct adp_call *call; /* the lane's */
     struct adp_generation *generation;
     struct adp_generations *generations;
     const struct adp_metrics *metrics; /* NULL: the snapshot in force */
@@ -168,9 +182,23 @@ static void sanitise(struct adp_verdict *v, const struct adp_member *m)
     v->binding = v->binding < m->policy->n_signals ? m->slot_of[v->binding] : ADP_NONE;
 }
 
+static void answer_in_place(struct adp_verdict *v, bool reject)
+{
+    v->action = reject ? ADP_REJECT : ADP_ADMIT;
+    v->reason = reject ? ADP_R_POLICY_ERROR : 0;
+    v->set = 0;
+}
+
 static void ask(struct request *rq, uint32_t i, struct answer *a)
 {
     struct adp_member *m = &rq->generation->member[i];
+    if (m->quarantined) {
+        *a = (struct answer) { .verdict = { .size = sizeof a->verdict,
+                                            .binding = ADP_NONE },
+                               .fault = ADP_FAULT_QUARANTINED };
+        answer_in_place(&a->verdict, false);
+        return;
+    }
     const struct adp_policy *policy = m->policy;
     double signal[ADP_MAX_SIGNALS];
     struct adp_view view = {
@@ -188,22 +216,46 @@ static void ask(struct request *rq, uint32_t i, struct answer *a)
     }
     a->verdict = (struct adp_verdict) { .size = sizeof a->verdict, .binding = ADP_NONE };
 
-    struct adp_call *call = rq->lane->call;
-    atomic_store_explicit(&call->policy, i, memory_order_relaxed);
-    atomic_store_explicit(&call->start_ns, rq->mono_ns, memory_order_release);
+    adp_call_begin(rq->call, rq->generation->number, i, rq->mono_ns);
     adp_member_decide(m, &view, &a->verdict);
-    atomic_store_explicit(&call->start_ns, 0, memory_order_relaxed);
+    adp_call_end(rq->call);
 
     uint64_t now = rq->lane->clock->meter_ns(rq->lane->clock->ctx);
     a->decide_ns = now - rq->meter_ns;
     rq->meter_ns = now;
     a->fault = judge(&a->verdict);
     sanitise(&a->verdict, m);
-    if (a->fault) {
-        a->verdict.action = m->reject_on_error ? ADP_REJECT : ADP_ADMIT;
-        a->verdict.reason = m->reject_on_error ? ADP_R_POLICY_ERROR : 0;
-        a->verdict.set = 0;
-    }
+    if (a->fault)
+        answer_in_place(&a->verdict, m->reject_on_error);
+}
+
+/* For whoever finds the lane after a policy took the process with it. */
+static void name_request(const struct request *rq)
+{
+    const struct adp_generation *g = rq->generation;
+    struct adp_call *call = rq->call;
+    uint32_t asked =
+        ADP_ASKED | (rq->id.p ? ADP_ASKED_HAS_ID : 0u) |
+        (rq->governed ? ADP_ASKED_GOVERNED : 0u) | (rq->metrics ? ADP_ASKED_INLINE : 0u) |
+        (uint32_t)g->profile << ADP_ASKED_PROFILE | (uint32_t)rq->id.n << ADP_ASKED_ID;
+    for (uint32_t i = 0; i < g->n_members; i++)
+        asked |= (uint32_t)g->member[i].reject_on_error << (ADP_ASKED_REJECTS + i);
+    call->mono_ns = rq->mono_ns;
+    call->wall_ns = rq->wall_ns;
+    call->present = rq->present;
+    call->number = rq->snapshot;
+    call->draw = rq->split.draw;
+    if (rq->id.p)
+        memcpy(call->id, rq->id.p, rq->id.n);
+    /* Release: whoever reads it after our death has what it speaks of. */
+    atomic_store_explicit(&call->asked, asked, memory_order_release);
+}
+
+/* Its records are made. */
+static void forget_request(const struct request *rq)
+{
+    /* Release: not before the records. */
+    atomic_store_explicit(&rq->call->asked, 0, memory_order_release);
 }
 
 /* --- recording --- */
@@ -349,8 +401,11 @@ static uint64_t settle_tickets(struct request *rq, const struct answer *answers,
                                        .kind = ADP_NOT_RUN,
                                        .ticket = tickets[i],
                                        .now_ns = rq->mono_ns };
-        if (tickets[i])
+        if (tickets[i]) {
+            adp_call_begin(rq->call, g->number, i, rq->mono_ns);
             adp_member_outcome(&g->member[i], &not_run);
+            adp_call_end(rq->call);
+        }
     }
     return adp_ticket_unslotted(rq->lane, rq->generations, rq->mono_ns);
 }
@@ -423,6 +478,7 @@ int adp_decide(struct adp_lane *lane, struct adp_generations *generations,
     struct request rq; /* not zeroed: each field is set on the way */
     struct answer answers[ADP_MAX_POLICIES];
     rq.lane = lane;
+    rq.call = lane->call;
     rq.generations = generations;
     rq.metrics = metrics;
     rq.sheet = metrics == lane->now && lane->given && lane->given->n ? lane->given : NULL;
@@ -449,6 +505,8 @@ int adp_decide(struct adp_lane *lane, struct adp_generations *generations,
     else
         gather_snapshot(&rq, snapshot);
 
+    name_request(&rq);
+
     uint32_t n = rq.generation->n_members;
     for (uint32_t i = 0; i < n; i++)
         ask(&rq, i, &answers[i]);
@@ -456,6 +514,7 @@ int adp_decide(struct adp_lane *lane, struct adp_generations *generations,
     uint64_t id = settle_tickets(&rq, answers, runs);
     for (uint32_t i = 0; lane->recording && i < n; i++)
         record(&rq, i, &answers[i], id);
+    forget_request(&rq);
     count(&rq, answers, n);
     answer_host(&rq, &answers[0], id, ret);
     if (trace)

@@ -449,6 +449,24 @@ bool adp_drain_run(struct adp_drain *drain, struct adp_line *to, size_t budget)
     return false;
 }
 
+void adp_drain_renew(struct adp_drain *drain)
+{
+    for (uint32_t lane = 0; lane < drain->n_lanes; lane++) {
+        struct lane_state *l = &drain->lane[lane];
+        struct adp_ring *ring = adp_region_ring(drain->region, lane);
+        if (!l->damaged)
+            continue;
+        l->damaged = false;
+        l->head = 0;
+        ring->seen_head = 0;
+        atomic_store_explicit(&ring->tail, 0, memory_order_relaxed);
+        atomic_store_explicit(&ring->dropped, 0, memory_order_relaxed);
+        atomic_store_explicit(&ring->next_seq, l->next_seq, memory_order_relaxed);
+        /* Release: whoever finds room here finds all of that. */
+        atomic_store_explicit(&ring->head, 0, memory_order_release);
+    }
+}
+
 unsigned adp_drain_fill(const struct adp_drain *drain)
 {
     uint64_t fullest = 0;

@@ -50,6 +50,9 @@ const struct adp_line *adp_drain_opening(const struct adp_drain *drain);
 /* Whether the lines of the last run begin with it. */
 bool adp_drain_opened(const struct adp_drain *drain);
 
+/* The writers are gone: rings that were abandoned begin anew, empty, and their numbers go on. */
+void adp_drain_renew(struct adp_drain *drain);
+
 /* How full the fullest ring is, in percent. */
 unsigned adp_drain_fill(const struct adp_drain *drain);
 

@@ -186,7 +186,7 @@ void adp_member_outcome(struct adp_member *member, const struct adp_outcome *out
     while (member->heir)
         member = member->heir;
     const struct adp_policy *policy = member->policy;
-    if (!policy->outcome)
+    if (!policy->outcome || member->quarantined)
         return;
     bool serial = policy->threading == ADP_SERIAL;
     if (serial)
@@ -194,4 +194,18 @@ void adp_member_outcome(struct adp_member *member, const struct adp_outcome *out
     policy->outcome(member->self, outcome);
     if (serial)
         member_unlock(member);
+}
+
+uint64_t adp_member_save(struct adp_member *member, void *to, uint64_t cap)
+{
+    const struct adp_policy *policy = member->policy;
+    if (!policy->save || !member->self || member->quarantined)
+        return 0;
+    bool serial = policy->threading == ADP_SERIAL;
+    if (serial)
+        member_lock(member);
+    uint64_t n = policy->save(member->self, to, cap);
+    if (serial)
+        member_unlock(member);
+    return n <= cap ? n : 0;
 }

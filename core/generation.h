@@ -40,7 +40,9 @@ struct adp_member {
     const double *param;               /* by place; borrowed */
     uint32_t slot_of[ADP_MAX_SIGNALS]; /* policy's slot → index in the set */
     bool reject_on_error;
-    uint32_t tally;          /* which of the lanes' tallies counts its verdicts */
+    uint32_t tally; /* which of the lanes' tallies counts its verdicts */
+    bool
+        quarantined; /* not asked, no outcomes: the fault is recorded, the answer admit */
     struct adp_member *heir; /* has its state, gets its outcomes; NULL: none */
 };
 
@@ -101,5 +103,8 @@ uint64_t adp_generation_waiting(const struct adp_region *region, uint64_t number
 void adp_member_decide(struct adp_member *member, const struct adp_view *view,
                        struct adp_verdict *verdict);
 void adp_member_outcome(struct adp_member *member, const struct adp_outcome *outcome);
+/* Calls save, apart from the calls above if the policy is SERIAL: bytes written, 0: none, or
+ * it has no save. [control] */
+uint64_t adp_member_save(struct adp_member *member, void *to, uint64_t cap);
 
 #endif

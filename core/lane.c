@@ -6,6 +6,7 @@
 #include "core/line.h"
 #include "core/pen.h"
 #include "core/record.h"
+#include "core/ticket.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,6 +44,7 @@ int adp_lane_create(struct adp_lane **ret, struct adp_region *region, uint32_t n
     }
     lane->now = lane->sheet[0].metrics;
     lane->before = lane->sheet[1].metrics;
+    adp_ticket_resume(lane);
     *ret = lane;
     return 0;
 }

@@ -45,6 +45,7 @@ struct adp_log {
     bool reopen, stop, give_up;
     struct adp_logfile *move;         /* owned: where to go on; NULL: here */
     uint64_t flush_asked, flush_done; /* numbers of flushes */
+    bool renew;                       /* damaged rings, once all is drained */
     bool writing;                     /* the writer is in a system call on the file */
     bool ended;                       /* the thread has let go of everything */
     bool orphan;                      /* the thread frees it all, nobody waits any more */
@@ -209,6 +210,7 @@ static void note_step(struct adp_log *log, int code)
     struct adp_drained drained = adp_drain_count(log->drain);
     pthread_mutex_lock(&log->mutex);
     log->count.dropped = drained.dropped;
+    log->count.damaged = drained.damaged;
     log->count.write_errors += log->file.troubles;
     if (code < 0 && !is_waiting_for_lock(log, code))
         log->count.write_errors++;
@@ -279,6 +281,19 @@ static struct asked take_asked(struct adp_log *log)
     return asked;
 }
 
+/* Under the mutex: whoever gives up waiting for it goes on to write into those rings. */
+static void renew(struct adp_log *log)
+{
+    pthread_mutex_lock(&log->mutex);
+    bool news = log->renew;
+    if (news)
+        adp_drain_renew(log->drain);
+    log->renew = false;
+    pthread_mutex_unlock(&log->mutex);
+    if (news)
+        signal_fd(log->done);
+}
+
 static void note_flushed(struct adp_log *log)
 {
     pthread_mutex_lock(&log->mutex);
@@ -330,6 +345,8 @@ static void *run(void *arg)
         note_step(log, code);
         if (code == 0 && adp_drain_reached(log->drain))
             note_flushed(log);
+        if (code == 0 && !more)
+            renew(log);
         if (code == 0 && asked.stop && !more) {
             if (log->ending)
                 break;
@@ -448,6 +465,11 @@ static bool has_ended(const struct adp_log *log)
     return log->ended;
 }
 
+static bool is_renewed(const struct adp_log *log)
+{
+    return !log->renew;
+}
+
 static const char *failure_text(int failure)
 {
     return failure < 0 ? strerror(-failure) : "the write does not return";
@@ -473,6 +495,25 @@ int adp_log_flush(struct adp_log *log, struct adp_error *err)
     }
     return adp_error_set(err, ADP_EIO, "cannot write the log %s: %s", log->path,
                          failure_text(failure));
+}
+
+bool adp_log_renew(struct adp_log *log, uint64_t patience_ns)
+{
+    pthread_mutex_lock(&log->mutex);
+    log->renew = true;
+    pthread_mutex_unlock(&log->mutex);
+    if (!log->threaded) {
+        if (write_all(log) == 0)
+            renew(log);
+    } else {
+        signal_fd(log->wake);
+        wait_for(log, patience_ns, is_renewed);
+    }
+    pthread_mutex_lock(&log->mutex);
+    bool done = !log->renew;
+    log->renew = false;
+    pthread_mutex_unlock(&log->mutex);
+    return done;
 }
 
 void adp_log_reopen(struct adp_log *log)

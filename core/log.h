@@ -47,6 +47,7 @@ struct adp_log_count {
     uint64_t write_errors; /* writes, openings and rotations that failed */
     uint64_t pending;      /* bytes of lines that wait to be written */
     uint64_t memory;       /* bytes allocated for them */
+    uint64_t damaged;      /* rings abandoned */
 };
 
 /* Opens the file and takes the drain (also on failure). ADP_EIO names the path and the
@@ -59,6 +60,10 @@ int adp_log_start(struct adp_log *log, struct adp_error *err);
 /* Waits until all that was recorded before the call is in the file. ADP_EIO: for two seconds
  * nothing could be written; it is tried further. [control] */
 int adp_log_flush(struct adp_log *log, struct adp_error *err);
+/* The writers are gone: drains what they recorded, and then has rings that were abandoned begin
+ * anew (core/drain.h). False: not within `patience_ns`, and it will not happen later either.
+ * [control] */
+bool adp_log_renew(struct adp_log *log, uint64_t patience_ns);
 /* Closes the file and opens the path anew, at the next write. [any] */
 void adp_log_reopen(struct adp_log *log);
 /* Writes all that was recorded to the file it has, and goes on in another one, opened

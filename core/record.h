@@ -55,6 +55,20 @@ enum adp_fault {
     ADP_FAULT_UNDECIDED,
     ADP_FAULT_ACTION,
     ADP_FAULT_REASON,
+    /* The process did not survive the call: recorded by whoever outlives it. */
+    ADP_FAULT_SEGV,
+    ADP_FAULT_BUS,
+    ADP_FAULT_ABORT,
+    ADP_FAULT_FPE,
+    ADP_FAULT_ILL,
+    ADP_FAULT_TRAP,
+    ADP_FAULT_SYS,
+    ADP_FAULT_SIGNAL, /* another one */
+    ADP_FAULT_EXIT,
+    ADP_FAULT_HANG,
+    ADP_FAULT_MEMORY,
+    ADP_FAULT_CAUGHT,      /* died for another reason while this request was decided */
+    ADP_FAULT_QUARANTINED, /* the policy is not asked any more */
     ADP_FAULT_COUNT
 };
 /* "the policy set no action", …; NULL for 0. Static. */

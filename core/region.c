@@ -20,6 +20,7 @@ struct block_head {
     uint64_t instance;
     struct adp_shape shape;
     _Alignas(ADP_LINE_BYTES) _Atomic uint64_t current[ADP_GENERATIONS];
+    _Atomic uint64_t newest;
 };
 
 struct adp_region {
@@ -90,7 +91,7 @@ size_t adp_region_bytes(const struct adp_shape *shape)
     return r.snapshots + adp_region_snapshots(&r) * round_up(sizeof(struct adp_snapshot));
 }
 
-int adp_region_create(struct adp_region **ret, void *memory, size_t bytes,
+int adp_region_attach(struct adp_region **ret, void *memory, size_t bytes,
                       const struct adp_shape *shape, uint64_t instance,
                       struct adp_error *err)
 {
@@ -106,12 +107,22 @@ int adp_region_create(struct adp_region **ret, void *memory, size_t bytes,
     r->shape = *shape;
     r->instance = instance;
     lay_out(r);
+    *ret = r;
+    return 0;
+}
+
+int adp_region_create(struct adp_region **ret, void *memory, size_t bytes,
+                      const struct adp_shape *shape, uint64_t instance,
+                      struct adp_error *err)
+{
+    int code = adp_region_attach(ret, memory, bytes, shape, instance, err);
+    if (code < 0)
+        return code;
     struct block_head *head = memory;
     head->magic = REGION_MAGIC;
     head->version = 1;
     head->instance = instance;
     head->shape = *shape;
-    *ret = r;
     return 0;
 }
 
@@ -180,6 +191,18 @@ _Atomic uint64_t *adp_region_current(const struct adp_region *region, uint64_t g
     return &head->current[generation % ADP_GENERATIONS];
 }
 
+_Atomic uint64_t *adp_region_newest(const struct adp_region *region)
+{
+    struct block_head *head = (struct block_head *)(void *)region->at;
+    return &head->newest;
+}
+
+/* Where a position lies in the ring. The lowest bits are 0 where the ring is sound. */
+static uint64_t offset_of(uint64_t position, uint64_t size)
+{
+    return position & (size - 8);
+}
+
 static uint64_t number(struct adp_ring *ring)
 {
     uint64_t seq = atomic_load_explicit(&ring->next_seq, memory_order_relaxed);
@@ -203,7 +226,7 @@ void *adp_ring_begin(const struct adp_region *region, uint32_t lane, uint32_t by
     uint64_t size = adp_region_ring_bytes(region, lane);
     uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
     uint64_t need = ((uint64_t)bytes + 7) & ~7ull;
-    uint64_t left = size - (tail & (size - 1)); /* to the end of the ring */
+    uint64_t left = size - offset_of(tail, size); /* to the end of the ring */
     uint64_t seq = number(ring);
     uint64_t pad = need > left ? left : 0;
     if (need > size / 4 || !has_room(ring, tail, need + pad, size)) {
@@ -214,11 +237,11 @@ void *adp_ring_begin(const struct adp_region *region, uint32_t lane, uint32_t by
     if (pad) {
         /* Eight bytes are always left: records are multiples of eight. */
         uint32_t words[2] = { (uint32_t)pad, ADP_REC_PAD };
-        memcpy(at + (tail & (size - 1)), words, sizeof words);
+        memcpy(at + offset_of(tail, size), words, sizeof words);
         tail += pad;
         atomic_store_explicit(&ring->tail, tail, memory_order_release);
     }
-    struct adp_record *record = (struct adp_record *)(void *)(at + (tail & (size - 1)));
+    struct adp_record *record = (struct adp_record *)(void *)(at + offset_of(tail, size));
     record->bytes = (uint32_t)need;
     record->seq = seq;
     record->reserved = 0;
@@ -231,7 +254,7 @@ void adp_ring_commit(const struct adp_region *region, uint32_t lane, uint32_t by
     uint8_t *at = adp_region_bytes_of(region, lane);
     uint64_t size = adp_region_ring_bytes(region, lane);
     uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
-    struct adp_record *record = (struct adp_record *)(void *)(at + (tail & (size - 1)));
+    struct adp_record *record = (struct adp_record *)(void *)(at + offset_of(tail, size));
     record->bytes = (bytes + 7u) & ~7u;
     /* Release: the record is whole before the consumer can see it. */
     atomic_store_explicit(&ring->tail, tail + record->bytes, memory_order_release);

@@ -16,7 +16,8 @@
  *  3. No cache line is written by two threads, except a ticket's own when its outcome
  *     arrives.
  *  4. The shape is fixed by adp_region_create; both sides compute every offset from their
- *     own copy of the shape, never from numbers in the region. */
+ *     own copy of the shape, never from numbers in the region. What a producer writes lies
+ *     within its ring, whatever the ring's positions say. */
 #ifndef ADP_CORE_REGION_H
 #define ADP_CORE_REGION_H
 
@@ -63,11 +64,28 @@ struct adp_ring {
 struct adp_call {
     _Alignas(ADP_LINE_BYTES) _Atomic uint64_t generation; /* 0: not inside */
     _Atomic uint64_t snapshot;                            /* pool index + 1; 0: none */
-    _Atomic uint64_t policy;                              /* index in the generation */
-    _Atomic uint64_t start_ns;                            /* mono; 0: not in a policy */
+    _Atomic uint64_t policy;   /* the one it is in: generation's number << 8 | index */
+    _Atomic uint64_t start_ns; /* mono; 0: not in a policy */
     _Alignas(ADP_LINE_BYTES) _Atomic uint64_t taken[ADP_GENERATIONS];
     _Atomic uint64_t settled[ADP_GENERATIONS];
+    /* The request that is being decided, for whoever finds the lane after its process has
+     * died (core/recover.h); while it lives only its own thread reads this. */
+    _Alignas(ADP_LINE_BYTES) _Atomic uint64_t asked; /* enum adp_asked; 0: none */
+    uint64_t mono_ns, wall_ns;
+    uint64_t present, number; /* of signals; of the snapshot, 0: none */
+    double draw;
+    char id[ADP_ID_MAX];
 };
+
+/* In adp_call.asked, beside: bits 8 … 15: policy i rejects on error; 16 … 19: enum
+ * adp_profile; 24 … 31: bytes of the id. */
+enum adp_asked {
+    ADP_ASKED = 1u,
+    ADP_ASKED_HAS_ID = 2u,
+    ADP_ASKED_GOVERNED = 4u,
+    ADP_ASKED_INLINE = 8u /* metrics came with it */
+};
+enum { ADP_ASKED_REJECTS = 8, ADP_ASKED_PROFILE = 16, ADP_ASKED_ID = 24 }; /* shifts */
 
 /* A decision that waits for its outcome. */
 struct adp_ticket_slot {
@@ -105,6 +123,12 @@ size_t adp_region_bytes(const struct adp_shape *shape);
 int adp_region_create(struct adp_region **ret, void *memory, size_t bytes,
                       const struct adp_shape *shape, uint64_t instance,
                       struct adp_error *err);
+/* A view of a block that another process has formatted, and uses too, or used before it
+ * died; the shape and the instance come from there, by a way that is trusted. Writes
+ * nothing. */
+int adp_region_attach(struct adp_region **ret, void *memory, size_t bytes,
+                      const struct adp_shape *shape, uint64_t instance,
+                      struct adp_error *err);
 void adp_region_destroy(struct adp_region *region);
 
 const struct adp_shape *adp_region_shape(const struct adp_region *region);
@@ -126,6 +150,22 @@ struct adp_snapshot *adp_region_snapshot(const struct adp_region *region, uint32
 /* Pool index + 1 of the snapshot that a generation decides on; 0: none yet. */
 _Atomic uint64_t *adp_region_current(const struct adp_region *region,
                                      uint64_t generation);
+/* The number of the newest generation whose words were recorded; 0: none yet. */
+_Atomic uint64_t *adp_region_newest(const struct adp_region *region);
+
+/* Around each call of a policy: which one the lane is in, since when. [hot] */
+static inline void adp_call_begin(struct adp_call *call, uint64_t generation, uint32_t i,
+                                  uint64_t now_ns)
+{
+    atomic_store_explicit(&call->policy, generation << 8 | i, memory_order_relaxed);
+    /* Release: whoever sees a start sees the policy it is about. */
+    atomic_store_explicit(&call->start_ns, now_ns, memory_order_release);
+}
+
+static inline void adp_call_end(struct adp_call *call)
+{
+    atomic_store_explicit(&call->start_ns, 0, memory_order_relaxed);
+}
 
 /* --- Producer side of a ring --- */
 

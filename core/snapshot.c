@@ -25,6 +25,17 @@ struct adp_publisher {
     struct adp_reading readings[ADP_MAX_KNOWN];
 };
 
+/* Of the writer before; 0: there was none. */
+static uint64_t last_number(const struct adp_region *region)
+{
+    uint64_t last = 0;
+    for (uint32_t i = 0; i < adp_region_snapshots(region); i++) {
+        uint64_t number = adp_region_snapshot(region, i)->number;
+        last = number > last ? number : last;
+    }
+    return last;
+}
+
 int adp_publisher_create(struct adp_publisher **ret, struct adp_region *region,
                          bool recording, struct adp_error *err)
 {
@@ -33,6 +44,7 @@ int adp_publisher_create(struct adp_publisher **ret, struct adp_region *region,
         return adp_error_set(err, ADP_ENOMEM, "out of memory");
     p->region = region;
     p->recording = recording;
+    p->number = last_number(region);
     adp_line_init(&p->json);
     if (adp_history_create(&p->history, ADP_WINDOW_NS) < 0 ||
         adp_metrics_create(&p->empty) < 0 ||
@@ -288,6 +300,8 @@ int adp_publisher_generation(struct adp_publisher *publisher, uint32_t generatio
                              uint32_t n_policies, uint32_t n_signals, const void *texts,
                              uint32_t len, uint64_t wall_ns)
 {
+    atomic_store_explicit(adp_region_newest(publisher->region), generation,
+                          memory_order_release);
     if (!publisher->recording)
         return 0;
     struct adp_rec_generation *r =

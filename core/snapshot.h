@@ -29,6 +29,7 @@
 
 struct adp_publisher; /* the control lane's producer */
 
+/* Numbers snapshots on from those that the region has. ADP_ENOMEM. [control] */
 int adp_publisher_create(struct adp_publisher **ret, struct adp_region *region,
                          bool recording, struct adp_error *err);
 void adp_publisher_destroy(struct adp_publisher *publisher);

@@ -47,7 +47,8 @@ static void release(struct adp_ticket_slot *slot, uint64_t use, struct adp_call 
 }
 
 static void deliver(struct adp_generations *generations,
-                    const struct adp_ticket_slot *slot, const struct adp_outcome *outcome)
+                    const struct adp_ticket_slot *slot, const struct adp_outcome *outcome,
+                    struct adp_call *by)
 {
     struct adp_generation *g = adp_generation_find(
         generations, atomic_load_explicit(&slot->generation, memory_order_relaxed));
@@ -56,7 +57,9 @@ static void deliver(struct adp_generations *generations,
             continue;
         struct adp_outcome own = *outcome;
         own.ticket = slot->ticket[i];
+        adp_call_begin(by, g->number, i, outcome->now_ns);
         adp_member_outcome(&g->member[i], &own);
+        adp_call_end(by);
     }
 }
 
@@ -66,7 +69,7 @@ static bool lose(struct adp_ticket_slot *slot, uint64_t use, struct adp_call *by
     if (!claim(slot, use))
         return false;
     struct adp_outcome lost = { .size = sizeof lost, .kind = ADP_LOST, .now_ns = now_ns };
-    deliver(generations, slot, &lost);
+    deliver(generations, slot, &lost, by);
     release(slot, use, by);
     return true;
 }
@@ -202,7 +205,7 @@ uint64_t adp_ticket_take(struct adp_lane *lane, struct adp_generations *generati
         struct adp_outcome lost = { .size = sizeof lost,
                                     .kind = ADP_LOST,
                                     .now_ns = now_ns };
-        deliver(generations, to, &lost);
+        deliver(generations, to, &lost, lane->call);
         count_lost(lane);
         return handle_unslotted(lane);
     }
@@ -290,7 +293,7 @@ static int settle(struct adp_lane *lane, struct adp_generations *generations,
     }
     if (!slot)
         return ADP_ENOENT;
-    deliver(generations, slot, outcome);
+    deliver(generations, slot, outcome, lane->call);
     *ret_handle = handle;
     ret_id->p = NULL;
     if (slot->has_id) {
@@ -344,4 +347,62 @@ uint64_t adp_ticket_lose_generation(struct adp_region *region, uint32_t lane,
                                     uint64_t now_ns)
 {
     return lose_waiting(region, lane, generations, number, now_ns);
+}
+
+/* --- after another process (core/recover.h) --- */
+
+/* Which of a slot's tickets their policies know. */
+static void keep_known(struct adp_ticket_slot *slot, uint64_t taken_ns, bool same,
+                       const uint64_t saved_ns[ADP_MAX_POLICIES])
+{
+    for (uint32_t i = 0; i < ADP_MAX_POLICIES; i++)
+        if (!same || taken_ns > saved_ns[i])
+            slot->ticket[i] = 0;
+}
+
+uint64_t adp_ticket_inherit(const struct adp_region *region, uint32_t lane,
+                            const struct adp_generation *generation, uint64_t before,
+                            const uint64_t saved_ns[ADP_MAX_POLICIES])
+{
+    struct adp_ticket_slot *slots = adp_region_tickets(region, lane);
+    uint32_t n = adp_region_shape(region)->tickets;
+    uint64_t waiting = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        struct adp_ticket_slot *slot = &slots[i];
+        uint64_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
+        if ((state & PHASE) == FREE)
+            continue;
+        /* Died while it was settled: no policy of ours has seen that outcome. */
+        bool same =
+            atomic_load_explicit(&slot->generation, memory_order_relaxed) == before;
+        keep_known(slot, slot->deadline_ns - generation->ticket_ns, same, saved_ns);
+        if (slot->n_tickets > ADP_MAX_POLICIES)
+            slot->n_tickets = 0;
+        if (slot->id_len > ADP_ID_MAX)
+            slot->has_id = slot->id_len = 0;
+        atomic_store_explicit(&slot->generation, generation->number,
+                              memory_order_relaxed);
+        atomic_store_explicit(&slot->state, state_of(state >> 2, WAITING),
+                              memory_order_release);
+        waiting++;
+    }
+    return waiting;
+}
+
+void adp_ticket_resume(struct adp_lane *lane)
+{
+    const struct adp_ticket_slot *slots = adp_region_tickets(lane->region, lane->number);
+    uint32_t n = adp_region_shape(lane->region)->tickets, next = 0;
+    uint64_t first = atomic_load_explicit(&slots[0].state, memory_order_relaxed) >> 2;
+    uint64_t seq = atomic_load_explicit(
+        &adp_region_ring(lane->region, lane->number)->next_seq, memory_order_relaxed);
+    /* Each unslotted handle had a record, or will not be asked for. */
+    lane->unslotted = (uint32_t)seq;
+    if (!first)
+        return;
+    while (next < n &&
+           atomic_load_explicit(&slots[next].state, memory_order_relaxed) >> 2 >= first)
+        next++;
+    lane->next_ticket = next + n;
+    lane->sweep = next;
 }

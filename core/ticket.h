@@ -53,4 +53,12 @@ uint64_t adp_ticket_lose_generation(struct adp_region *region, uint32_t lane,
                                     struct adp_generations *generations, uint64_t number,
                                     uint64_t now_ns);
 
+/* What waits on a lane, handed over to another generation (core/recover.h); returns how
+ * many. [control], nobody else is in the region. */
+uint64_t adp_ticket_inherit(const struct adp_region *region, uint32_t lane,
+                            const struct adp_generation *generation, uint64_t before,
+                            const uint64_t saved_ns[ADP_MAX_POLICIES]);
+/* Where the lane goes on: slots in turn, numbers that were not given out yet. [control] */
+void adp_ticket_resume(struct adp_lane *lane);
+
 #endif

@@ -63,7 +63,9 @@ int adp_host_create(struct adp_edition *e, uint32_t i, const void *saved,
     };
     if (!m->policy->create)
         return 0;
+    adp_host_within(e, i, true);
     m->self = m->policy->create(&setup);
+    adp_host_within(e, i, false);
     text[sizeof text - 1] = '\0';
     if (m->self)
         return 0;
@@ -264,6 +266,25 @@ static struct adp_generation *generation_new(const struct adp_config *c, uint32_
     return g;
 }
 
+/* An instance that has no forerunner in this process; in one before, perhaps. */
+static int create(struct adp_edition *e, uint32_t i, const struct adp_edition *before,
+                  struct adp_errors *errors)
+{
+    struct adp_member *m = &e->generation->member[i];
+    size_t len = 0;
+    m->quarantined = !before && adp_host_is_quarantined(e, i);
+    if (m->quarantined)
+        return 0;
+    const void *saved = before ? NULL : adp_host_find_saved(e, i, &len);
+    struct adp_errors unread = { 0 };
+    bool restored = saved && adp_host_create(e, i, saved, len, &unread) == 0;
+    adp_errors_free(&unread);
+    if (restored)
+        return 0;
+    e->saved_ns[i] = 0; /* a process that starts must not fail of what another left */
+    return adp_host_create(e, i, NULL, 0, errors);
+}
+
 /* Everything but the instances that take over a state. */
 static int fill(struct adp_edition *e, const struct adp_runtime *rt,
                 const struct adp_edition *before, struct adp_errors *errors)
@@ -275,10 +296,12 @@ static int fill(struct adp_edition *e, const struct adp_runtime *rt,
             describe(e, i);
         else
             fine = false;
+    if (fine)
+        adp_host_set_keys(e);
     for (uint32_t i = 0; fine && i < n; i++) {
         e->forerunner[i] = forerunner(e, i, before);
         if (!e->forerunner[i])
-            fine &= adp_host_create(e, i, NULL, 0, errors) == 0;
+            fine &= create(e, i, before, errors) == 0;
     }
     if (!fine || place_log(rt, e, errors) < 0)
         return errors->n ? errors->list[0].code : ADP_EINVAL;
@@ -300,6 +323,8 @@ int adp_host_assemble_take(struct adp_edition **ret, struct adp_runtime *rt,
     }
     e->config = config;
     e->generation = g;
+    e->beyond = rt->options.beyond;
+    e->clock = &rt->clock;
     int code = fill(e, rt, before, errors);
     if (code == 0)
         adp_host_assign_tallies(rt, e);
@@ -339,8 +364,11 @@ void adp_edition_destroy(struct adp_edition *e)
         return;
     for (uint32_t i = 0; i < e->generation->n_members; i++) {
         struct adp_member *m = &e->generation->member[i];
-        if (m->self && m->policy->destroy)
-            m->policy->destroy(m->self);
+        if (!m->self || !m->policy->destroy)
+            continue;
+        adp_host_within(e, i, true);
+        m->policy->destroy(m->self);
+        adp_host_within(e, i, false);
     }
     for (uint32_t i = 0; i < ADP_MAX_POLICIES; i++)
         adp_loaded_destroy(e->loaded[i]);

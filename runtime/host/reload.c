@@ -40,8 +40,8 @@ static void sleep_ns(long ns)
 
 static bool is_drained(const adp_runtime *rt, const struct adp_edition *e)
 {
-    for (uint32_t lane = 0; rt->log && lane <= adp_region_shape(rt->region)->lanes;
-         lane++)
+    for (uint32_t lane = 0;
+         adp_host_is_recording(rt) && lane <= adp_region_shape(rt->region)->lanes; lane++)
         if (atomic_load_explicit(&adp_region_ring(rt->region, lane)->head,
                                  memory_order_acquire) < e->tail[lane])
             return false;
@@ -129,7 +129,7 @@ static const char *inside(const adp_runtime *rt, uint32_t lane)
 {
     const struct adp_generation *g = rt->edition->generation;
     const struct adp_call *call = adp_region_call(rt->region, lane);
-    uint64_t i = atomic_load_explicit(&call->policy, memory_order_relaxed);
+    uint64_t i = atomic_load_explicit(&call->policy, memory_order_relaxed) & 0xff;
     if (!atomic_load_explicit(&call->start_ns, memory_order_acquire))
         return "an outcome";
     return i < g->n_members ? g->member[i].policy->name : "a policy";
@@ -247,6 +247,7 @@ static int record(adp_runtime *rt, struct adp_edition *e, struct adp_errors *err
 static void put_in_force(adp_runtime *rt, struct adp_edition *e)
 {
     uint32_t number = e->generation->number;
+    adp_host_announce(rt, e);
     adp_generation_add(&rt->generations, e->generation);
     rt->edition_of[number % ADP_GENERATIONS] = e;
     adp_generation_switch(&rt->generations, number);
@@ -301,6 +302,10 @@ static int check_log(const adp_runtime *rt, const struct adp_edition *e,
                        "open anew");
     else if (same_path(old, e))
         return 0;
+    else if (rt->options.beyond)
+        adp_errors_add(errors, code, e->config->file, nowhere,
+                       "log.path differs, which a reload cannot change while serving; "
+                       "start anew");
     else if ((code = adp_log_try(&log, &err)) < 0)
         adp_errors_add(errors, code, e->config->file, nowhere, "%s", err.text);
     return code;

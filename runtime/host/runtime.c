@@ -112,6 +112,9 @@ static int open_config(adp_runtime **ret, struct adp_config *config, const char 
     pthread_mutex_init(&rt->control_mutex, NULL);
     pthread_mutex_init(&rt->lanes_mutex, NULL);
     rt->oldest = 1;
+    if (rt->options.beyond)
+        rt->oldest += (uint32_t)atomic_load_explicit(
+            adp_region_newest(rt->options.beyond->region), memory_order_acquire);
     int code = adp_host_assemble_take(&rt->edition, rt, config, rt->oldest, NULL, errors);
     if (code < 0) {
         adp_runtime_close(rt, NULL);
@@ -212,6 +215,10 @@ static int make_region(adp_runtime *rt, adp_error *err)
         .tickets = TICKETS,
     };
     uint64_t instance = rt->options.instance;
+    if (rt->options.beyond) {
+        rt->region = rt->options.beyond->region;
+        return 0;
+    }
     if (!instance && getrandom(&instance, sizeof instance, 0) != sizeof instance)
         return adp_error_set(err, ADP_EIO, "no random number to be had: %s",
                              strerror(errno));
@@ -286,7 +293,7 @@ static int open_log(adp_runtime *rt, adp_error *err)
 static int start(adp_runtime *rt, adp_error *err)
 {
     struct adp_edition *e = rt->edition;
-    bool recording = e->log_path != NULL;
+    bool recording = adp_host_is_recording(rt);
     if (rt->started)
         return adp_error_set(err, ADP_ESTATE, "the runtime is started already");
     if (rt->region)
@@ -299,12 +306,14 @@ static int start(adp_runtime *rt, adp_error *err)
         code = adp_publisher_create(&rt->publisher, rt->region, recording, err);
     if (code == 0)
         code = adp_host_record_words(rt, e, err);
-    if (code == 0 && recording)
+    if (code == 0 && recording && !rt->options.beyond)
         code = open_log(rt, err);
     if (code < 0)
         return code;
     adp_publisher_supply(rt->publisher, e->supply, e->n_supply);
     rt->edition_of[rt->oldest % ADP_GENERATIONS] = e;
+    adp_host_take_over_region(rt, e);
+    adp_host_announce(rt, e);
     adp_generation_add(&rt->generations, e->generation);
     adp_generation_switch(&rt->generations, rt->oldest);
     rt->started = true;
@@ -353,7 +362,7 @@ int adp_lane_open(adp_lane **ret, adp_runtime *rt, adp_error *err)
     } else if (!rt->lane[i]) {
         prefault(rt->region, i + 1);
         code = adp_lane_create(&rt->lane[i], rt->region, i + 1, &rt->clock,
-                               rt->edition->log_path != NULL, err);
+                               adp_host_is_recording(rt), err);
     }
     if (code == 0) {
         rt->lane[i]->host = rt;
@@ -528,7 +537,8 @@ static void free_all(adp_runtime *rt)
     for (uint32_t n = rt->oldest; rt->started && n < rt->edition->generation->number; n++)
         adp_edition_destroy(rt->edition_of[n % ADP_GENERATIONS]);
     adp_edition_destroy(rt->edition);
-    adp_region_destroy(rt->region);
+    if (!rt->options.beyond)
+        adp_region_destroy(rt->region);
     if (rt->memory)
         munmap(rt->memory, rt->memory_bytes);
     if (rt->here)

@@ -33,6 +33,11 @@ struct adp_edition {
     char *log_path; /* absolute; NULL: none */
     struct adp_supply supply[ADP_MAX_KNOWN];
     uint32_t n_supply;
+    const struct adp_host_beyond *beyond; /* the runtime's; NULL: none */
+    const struct adp_clock *clock;        /* the runtime's */
+    uint64_t
+        saved_ns[ADP_MAX_POLICIES]; /* of the state it was made from, beyond; 0: none */
+    char key[ADP_MAX_POLICIES][ADP_SIGNAL_NAME + 5];
     /* Once another is in force, and no lane is inside this one any more: */
     bool left;
     uint64_t tail[ADP_MAX_LANES + 1]; /* what the rings held by then: its last records */
@@ -108,6 +113,13 @@ static inline bool adp_host_is_inherited(const struct adp_runtime *rt)
     return rt->here && !atomic_load_explicit(rt->here, memory_order_relaxed);
 }
 
+/* Whether there is anybody who drains what is recorded. [any] */
+static inline bool adp_host_is_recording(const struct adp_runtime *rt)
+{
+    return rt->options.beyond ? rt->options.beyond->recording
+                              : rt->edition->log_path != NULL;
+}
+
 /* Begins a [control] call on a started runtime, which adp_host_leave ends. ADP_ESTATE. */
 int adp_host_enter(struct adp_runtime *rt, struct adp_error *err);
 void adp_host_leave(struct adp_runtime *rt);
@@ -138,6 +150,16 @@ struct adp_log_options adp_host_log_options(const adp_runtime *rt,
 /* Records the words that the lines of an edition share. ADP_ENOMEM, ADP_EFULL. */
 int adp_host_record_words(struct adp_runtime *rt, const struct adp_edition *e,
                           struct adp_error *err);
+/* beyond.c: names the policies for what is beyond. */
+void adp_host_set_keys(struct adp_edition *e);
+/* State saved by a process before; quarantine. Sets saved_ns. */
+const void *adp_host_find_saved(struct adp_edition *e, uint32_t i, size_t *ret_len);
+bool adp_host_is_quarantined(const struct adp_edition *e, uint32_t i);
+void adp_host_within(const struct adp_edition *e, uint32_t i, bool begins);
+/* Says whose policies come into force; of the first edition, takes over what waits and the
+ * snapshot. */
+void adp_host_announce(const struct adp_runtime *rt, const struct adp_edition *e);
+void adp_host_take_over_region(const struct adp_runtime *rt, const struct adp_edition *e);
 /* Ends the editions that nothing waits for any more. Between [control] calls. */
 void adp_host_reclaim(struct adp_runtime *rt);
 /* Notes of a configuration that are no errors. */

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* What outlives the process (host.h): taking up what another one left, and leaving the same. */
+#include "core/error.h"
+#include "core/recover.h"
+#include "runtime/host/state.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void adp_host_set_keys(struct adp_edition *e)
+{
+    for (uint32_t i = 0; i < e->generation->n_members; i++) {
+        uint32_t nth = 1;
+        for (uint32_t k = 0; k < i; k++)
+            nth += strcmp(e->loaded[k]->policy.name, e->loaded[i]->policy.name) == 0;
+        snprintf(e->key[i], sizeof e->key[i], nth > 1 ? "%s#%u" : "%s",
+                 e->loaded[i]->policy.name, nth);
+    }
+}
+
+const void *adp_host_find_saved(struct adp_edition *e, uint32_t i, size_t *ret_len)
+{
+    const struct adp_host_beyond *b = e->beyond;
+    const struct adp_policy *policy = e->generation->member[i].policy;
+    *ret_len = 0;
+    if (!b || !policy->save || !policy->max_saved)
+        return NULL;
+    const void *saved = b->saved(b->ctx, e->key[i], ret_len, &e->saved_ns[i]);
+    if (!saved)
+        e->saved_ns[i] = 0;
+    return saved;
+}
+
+bool adp_host_is_quarantined(const struct adp_edition *e, uint32_t i)
+{
+    return e->beyond && e->beyond->quarantined(e->beyond->ctx, e->key[i]);
+}
+
+void adp_host_within(const struct adp_edition *e, uint32_t i, bool begins)
+{
+    if (e->beyond)
+        e->beyond->within(e->beyond->ctx, begins ? e->key[i] : NULL,
+                          begins ? e->clock->mono_ns(e->clock->ctx) : 0);
+}
+
+void adp_host_announce(const struct adp_runtime *rt, const struct adp_edition *e)
+{
+    const struct adp_host_beyond *b = rt->options.beyond;
+    const char *keys[ADP_MAX_POLICIES];
+    uint32_t n = e->generation->n_members;
+    for (uint32_t i = 0; i < n; i++)
+        keys[i] = e->key[i];
+    if (b)
+        b->policies(b->ctx, e->generation->number, keys, n);
+}
+
+void adp_host_take_over_region(const struct adp_runtime *rt, const struct adp_edition *e)
+{
+    uint64_t before = e->generation->number - 1;
+    if (!rt->options.beyond)
+        return;
+    adp_recover_tickets(rt->region, e->generation, before, e->saved_ns);
+    adp_recover_snapshot(rt->region, e->generation, before);
+}
+
+static void save_member(const struct adp_host_beyond *b, const struct adp_edition *e,
+                        uint32_t i, uint64_t now_ns)
+{
+    struct adp_member *m = &e->generation->member[i];
+    if (!m->self || !m->policy->save || !m->policy->max_saved || m->quarantined)
+        return;
+    void *to = b->save_begin(b->ctx, e->key[i], m->policy->max_saved);
+    if (!to)
+        return;
+    adp_host_within(e, i, true);
+    uint64_t n = adp_member_save(m, to, m->policy->max_saved);
+    adp_host_within(e, i, false);
+    b->save_end(b->ctx, n, now_ns);
+}
+
+int adp_host_save(adp_runtime *rt, struct adp_error *err)
+{
+    const struct adp_host_beyond *b = rt->options.beyond;
+    if (!b)
+        return adp_error_set(err, ADP_ESTATE, "nothing outlives this process");
+    int code = adp_host_enter(rt, err);
+    if (code < 0)
+        return code;
+    /* What is decided from now on is not in it. */
+    uint64_t now = rt->clock.mono_ns(rt->clock.ctx);
+    for (uint32_t i = 0; i < rt->edition->generation->n_members; i++)
+        save_member(b, rt->edition, i, now);
+    adp_host_leave(rt);
+    return 0;
+}

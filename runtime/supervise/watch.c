@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/* Looking at the living worker: call slots, beats, memory. It can lie about all but the last,
+ * and harms nobody but itself. */
+#include "runtime/supervise/inner.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void adp_supervise_kill(struct adp_supervisor *s, enum adp_cause cause, uint32_t lane,
+                        uint64_t start_ns)
+{
+    if (s->sentence.cause || !s->pid)
+        return;
+    s->sentence = (struct adp_sentence) { cause, lane, start_ns, adp_supervise_now() };
+    kill(s->pid, SIGKILL);
+}
+
+/* The call that has lasted longest, if it has lasted too long: others may wait for its policy.
+ * 0: none. */
+static uint64_t find_hang(const struct adp_supervisor *s, uint64_t now_ns,
+                          uint32_t *ret_lane)
+{
+    uint64_t limit_ns = s->options.hang_ms * 1000000ull, oldest = 0;
+    for (uint32_t lane = 0; lane <= s->block.shape.region.lanes; lane++) {
+        const struct adp_call *call = adp_region_call(s->region, lane);
+        uint64_t start = atomic_load_explicit(&call->start_ns, memory_order_acquire);
+        if (!start || start >= now_ns || now_ns - start <= limit_ns ||
+            (oldest && start >= oldest))
+            continue;
+        oldest = start;
+        *ret_lane = lane;
+    }
+    return oldest;
+}
+
+/* Creating an instance may take as long as starting may. */
+static bool is_stuck_within(const struct adp_supervisor *s, uint64_t now_ns)
+{
+    uint64_t since =
+        atomic_load_explicit(&s->block.head->within_ns, memory_order_acquire);
+    return s->ready && since && since < now_ns &&
+           now_ns - since > s->options.stall_ms * 1000000ull;
+}
+
+static bool has_stalled(const struct adp_supervisor *s, uint64_t now_ns)
+{
+    for (uint32_t i = 0; i < ADP_WORKER_THREADS; i++) {
+        uint64_t beat =
+            atomic_load_explicit(&s->block.head->beat[i].ns, memory_order_relaxed);
+        if (beat && beat < now_ns && now_ns - beat > s->options.stall_ms * 1000000ull)
+            return true;
+    }
+    return false;
+}
+
+/* Resident and not shared: what policies and their host have allocated. 0: not known. */
+static uint64_t memory_of(pid_t pid)
+{
+    char path[64], text[128];
+    snprintf(path, sizeof path, "/proc/%d/statm", (int)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    ssize_t n = read(fd, text, sizeof text - 1);
+    close(fd);
+    if (n <= 0)
+        return 0;
+    text[n] = '\0';
+    char *at = text;
+    unsigned long long pages[3]; /* size, resident, shared */
+    for (int i = 0; i < 3; i++) {
+        char *end;
+        errno = 0;
+        pages[i] = strtoull(at, &end, 10);
+        if (end == at || errno)
+            return 0;
+        at = end;
+    }
+    return pages[1] > pages[2] ? (pages[1] - pages[2]) * (uint64_t)sysconf(_SC_PAGESIZE)
+                               : 0;
+}
+
+void adp_supervise_watch(struct adp_supervisor *s, uint64_t now_ns)
+{
+    uint32_t lane = 0;
+    if (!s->pid || s->sentence.cause)
+        return;
+    uint64_t start = find_hang(s, now_ns, &lane);
+    if (start)
+        adp_supervise_kill(s, ADP_CAUSE_HANG, lane, start);
+    else if (is_stuck_within(s, now_ns) || (s->ready && has_stalled(s, now_ns)))
+        adp_supervise_kill(s, ADP_CAUSE_STALL, 0, 0);
+    else if (!s->ready && now_ns - s->spawned_ns > s->options.start_ms * 1000000ull)
+        adp_supervise_kill(s, ADP_CAUSE_STALL, 0, 0);
+    else if (s->options.memory_bytes && memory_of(s->pid) > s->options.memory_bytes)
+        adp_supervise_kill(s, ADP_CAUSE_MEMORY, 0, 0);
+}
