@@ -199,15 +199,17 @@ static void absent_gates(struct adp_caveats *caveats, const struct adp_part *par
     for (size_t i = 0; i < part->n_gates; i++) {
         const struct adp_part_gate *gate = &part->gates[i];
         const char *signal = gate->signal ? gate->signal : "(no signal)";
+        char whys[ADP_FINDING_WHYS];
+        adp_finding_whys(part, signal, whys);
         if (!adp_finding_fixed(gate))
             adp_caveats_add(
                 caveats,
                 "the gate on %s has no fixed threshold: it cannot be judged from "
                 "the log",
                 signal);
-        else if (!adp_finding_supplied(part, signal) && *adp_finding_why(part, signal))
+        else if (!adp_finding_supplied(part, signal) && *whys)
             adp_caveats_add(caveats, "%s, which a gate reads, was absent throughout: %s",
-                            signal, adp_finding_why(part, signal));
+                            signal, whys);
         else if (!adp_finding_supplied(part, signal))
             adp_caveats_add(caveats, "%s, which a gate reads, was never supplied",
                             signal);

@@ -228,9 +228,10 @@ static void list_unsupplied(const struct adp_part *part, char *to, size_t cap)
             again = part->gates[k].signal && strcmp(part->gates[k].signal, signal) == 0;
         if (!signal || again || adp_finding_supplied(part, signal) || n == 3)
             continue;
-        const char *why = adp_finding_why(part, signal);
-        snprintf(to + used, cap - used, *why ? "%s%s (%s)" : "%s%s", n++ ? ", " : "",
-                 signal, why);
+        char whys[ADP_FINDING_WHYS];
+        adp_finding_whys(part, signal, whys);
+        snprintf(to + used, cap - used, *whys ? "%s%s (%s)" : "%s%s", n++ ? ", " : "",
+                 signal, whys);
     }
     if (!n && part->signal_quantity && !part->n_gates)
         snprintf(to, cap, "%s", part->signal_quantity);
@@ -239,7 +240,7 @@ static void list_unsupplied(const struct adp_part *part, char *to, size_t cap)
 static void print_unknown(FILE *to, const struct adp_run *run)
 {
     const struct adp_part *part = run->part;
-    char signals[256];
+    char signals[768];
     switch (run->ground) {
     case ADP_GROUND_NO_DECISIONS:
         if (run->states)
@@ -502,20 +503,43 @@ static void print_liveness(FILE *to, const struct adp_run *run)
 
 enum { NAME = 22 };
 
-static void print_signals(FILE *to, const struct adp_run *run)
+/* One line for all signals that nobody supplied: most engines lack several, and what could
+ * be read must not drown in them. False: out of memory. */
+static bool print_unsupplied(FILE *to, const struct adp_run *run)
+{
+    char *names = NULL;
+    size_t len = 0, n = 0;
+    FILE *list = open_memstream(&names, &len);
+    for (size_t i = 0; list && i < run->n_signals; i++) {
+        char whys[ADP_FINDING_WHYS];
+        adp_finding_whys(run->part, run->signals[i].name, whys);
+        if (!run->signals[i].n && !whys[0])
+            fprintf(list, "%s%s", n++ ? ", " : "", run->signals[i].name);
+    }
+    bool fine = list && fclose(list) == 0;
+    if (fine && n)
+        adp_page_wrap(to, 2, 4, "-- never supplied: %s", names);
+    free(names);
+    return fine;
+}
+
+static int print_signals(FILE *to, const struct adp_run *run)
 {
     if (!run->n_signals)
-        return;
+        return 0;
     adp_page_heading(to, "WHICH SIGNALS MOVED");
     adp_page_name(to, "signal", NAME);
     fprintf(to, "%9s%9s%9s%9s%9s%9s\n", "min", "p50", "p95", "max", "n", "absent");
     for (size_t i = 0; i < run->n_signals; i++) {
         const struct adp_run_signal *signal = &run->signals[i];
+        char whys[ADP_FINDING_WHYS];
+        adp_finding_whys(run->part, signal->name, whys);
+        if (!signal->n && !whys[0])
+            continue;
         adp_page_name(to, signal->name, NAME);
         if (!signal->n) {
-            fprintf(to, "%9s   %s%s\n", "--",
-                    signal->why[0] ? "absent throughout: " : "never supplied",
-                    signal->why);
+            adp_page_put(to, "%9s   absent%s %s\n", "--",
+                         strchr(whys, ' ') ? ":" : " throughout:", whys);
             continue;
         }
         fprintf(to, "%9s%9s%9s%9s%9" PRIu64 "%9s\n", adp_page_number(signal->min).text,
@@ -523,6 +547,7 @@ static void print_signals(FILE *to, const struct adp_run *run)
                 adp_page_number(signal->max).text, signal->n,
                 adp_page_percent(signal->absent).text);
     }
+    return print_unsupplied(to, run) ? 0 : ADP_ENOMEM;
 }
 
 static void print_reasons(FILE *to, const struct adp_run *run)
@@ -747,7 +772,7 @@ static int print_run(FILE *to, const struct adp_report *report, const struct adp
             adp_page_heading(to, "WHAT WEAKENS THIS PAGE");
         print_caveats(to, &page);
         print_liveness(to, run);
-        print_signals(to, run);
+        e = print_signals(to, run);
         print_did(to, run);
         print_cost(to, run, &cost);
         adp_overtime_print(to, run);

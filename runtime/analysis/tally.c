@@ -952,7 +952,6 @@ static int fill_signals(struct adp_tally *tally, struct adp_run *run,
             return ADP_ENOMEM;
         signal->name = part->signals[i].name;
         signal->n = sample->pile.n;
-        signal->why = part->signals[i].why;
         signal->absent = 1 - (double)signal->n / (double)part->lines;
         signal->min = adp_numbers_min(sample);
         signal->max = adp_numbers_max(sample);

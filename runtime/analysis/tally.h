@@ -65,7 +65,6 @@ struct adp_run_signal {
     const char *name;
     uint64_t n;      /* readings that were there */
     double absent;   /* share of lines without one */
-    const char *why; /* a reason that was told, apart from never_supplied; "" : none */
     double min, p50, p95, max;
     double moved; /* (max - min) / mean of |reading|: how much it moved, unit-free */
 };

@@ -199,6 +199,10 @@ static int parse(struct adp_args *args, struct request *r)
     r->n_urls = args->n_operands;
     if (wrong < 0 && !r->out[0])
         wrong = adp_args_wrong(args, "-o needs the name of a file");
+    if (wrong < 0 && strcmp(r->out, "-") == 0)
+        wrong = adp_args_wrong(args, "-o writes to a file, which is read again for the "
+                                     "finding, and not to stdout: -o FILE (of that name: "
+                                     "-o ./-)");
     if (wrong < 0)
         wrong = check_urls(args, r);
     return wrong < 0 ? check_policies(args, r) : wrong;
@@ -452,7 +456,8 @@ static void say_failures(const struct adp_watched *w)
                 (unsigned long long)w->passed);
 }
 
-static int conclude(const struct request *r, const struct adp_watched *w, int stopped)
+static int conclude(const char *program, const struct request *r,
+                    const struct adp_watched *w, int stopped)
 {
     struct adp_report *report;
     struct adp_error err = { 0 };
@@ -468,7 +473,9 @@ static int conclude(const struct request *r, const struct adp_watched *w, int st
     }
     adp_report_print(report, stdout); /* a failure to write is seen at the end */
     adp_report_destroy(report);
-    printf("\nLook further:\n  admitperf report ");
+    printf("\nLook further:\n  ");
+    adp_say_word(stdout, program);
+    printf(" report ");
     adp_say_word(stdout, r->out);
     printf("\n");
     return stopped ? 128 + stopped : ADP_EXIT_DONE;
@@ -541,7 +548,7 @@ static int run_request(struct adp_args *args, struct request *r)
         adp_say_error(&err);
     if (code < 0 || closed < 0)
         return ADP_EXIT_BAD;
-    return conclude(r, &watched, *stop);
+    return conclude(adp_args_program(args), r, &watched, *stop);
 }
 
 static int run(struct adp_args *args)

@@ -176,7 +176,9 @@ START_TEST(without_the_variable_the_installed_folder_is_named)
         adp_loader_find("no_such_policy_at_all", NULL, path, sizeof path, &err),
         ADP_ENOENT);
     ck_assert_str_eq(err.text, "there is no policy \"no_such_policy_at_all\"; looked for "
-                               "no_such_policy_at_all.so in " POLICY_DIR);
+                               "no_such_policy_at_all.so in " POLICY_DIR
+                               "; ADMITPERF_PLUGIN_PATH, which is not set, may name "
+                               "other folders");
 }
 END_TEST
 
