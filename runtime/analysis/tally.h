@@ -61,6 +61,10 @@ struct adp_arm_count {
     double ttft_p50, ttft_p95; /* ms, served requests; NaN */
 };
 
+/* The shares at which the TTFT of a run is known, ascending; the last is 1. */
+enum { ADP_TTFT_SHARES = ADP_NUMBERS_RANKS };
+extern const double adp_ttft_shares[ADP_TTFT_SHARES];
+
 struct adp_run_signal {
     const char *name;
     uint64_t n;      /* readings that were there */
@@ -133,7 +137,8 @@ struct adp_run {
     double goodput;             /* NaN: see no_goodput */
     enum adp_no_goodput no_goodput;
     uint64_t ttft_n;
-    double ttft_p50, ttft_p95; /* ms, served requests; NaN */
+    double ttft_p50, ttft_p95;       /* ms, served requests; NaN */
+    double ttft_at[ADP_TTFT_SHARES]; /* ms: that share of them took no longer; NaN */
 
     const struct adp_run_signal *signals;
     size_t n_signals;
