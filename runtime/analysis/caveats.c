@@ -154,7 +154,7 @@ static void faults(struct adp_caveats *caveats, const struct adp_run *run)
                         adp_page_plural(part->ignored, "reading, gate or writer is",
                                         "readings, gates or writers are"),
                         ADP_PART_MAX_SIGNALS, ADP_PART_MAX_GATES);
-    if (part->anonymous)
+    if (part->anonymous && !adp_run_watched(run))
         adp_caveats_add(
             caveats,
             "%" PRIu64 " of %" PRIu64 " %s no request id: each "
@@ -246,7 +246,7 @@ void adp_caveats_of_finding(struct adp_caveats *caveats, const struct adp_run *r
                         "do not tell the whole of it",
                         part->admitted_firing,
                         adp_page_plural(part->admitted_firing, "decision", "decisions"));
-    if (part->unenforced)
+    if (part->unenforced && !adp_run_watched(run))
         adp_caveats_add(caveats,
                         "%" PRIu64 " of %" PRIu64 " %s not enforced%s: the host "
                         "was told to admit",
