@@ -459,7 +459,8 @@ static void ask(const struct signal *signal, uint32_t source,
                                   .taken = value.taken,
                                   .skipped = value.skipped,
                                   .skipped_why = value.skipped_why,
-                                  .bound = value.bound };
+                                  .bound = value.bound,
+                                  .outside = value.outside };
     if (value.skipped)
         memcpy(ret->skipped_by, value.skipped_by, sizeof ret->skipped_by);
     if (value.differ[0])

@@ -42,7 +42,7 @@ static const struct adp_option options[] = {
       "FILE's scrape:)" },
     { 'o', "output", "FILE",
       "the log (default " DEFAULT_OUT "); one that holds\n"
-      "something already is refused" },
+      "something already is refused, failures apart" },
     { OPT_APPEND, "append", NULL, "add to the log instead" },
     { OPT_POLICY, "policy", "POLICY",
       "ask it about every sample: NAME, or the path of a\n"
@@ -107,7 +107,7 @@ static bool take_time(struct adp_args *args, uint64_t lo_ns, uint64_t hi_ns,
                       const char *expected, uint64_t *ret_ns)
 {
     uint64_t ns;
-    if (adp_access_time(args->value, &ns) && ns >= lo_ns && ns <= hi_ns) {
+    if (adp_config_duration(args->value, &ns) && ns >= lo_ns && ns <= hi_ns) {
         *ret_ns = ns;
         return true;
     }
@@ -132,15 +132,15 @@ static int take(struct adp_args *args, int option, struct request *r)
         break;
     case OPT_FOR:
         fine = take_time(args, 1000000u, 366 * 86400000000000u,
-                         "a time from 1ms to 366d, such as 90s, 10m or 1h", &r->for_ns);
+                         "a time from 1ms to 366d, with its unit, such as 90s, 10m or 1h", &r->for_ns);
         break;
     case OPT_EVERY:
         fine = take_time(args, 50000000u, 3600000000000u,
-                         "a time from 50ms to 1h, such as 1s", &r->every_ns);
+                         "a time from 50ms to 1h with its unit, such as 1s", &r->every_ns);
         break;
     case OPT_TIMEOUT:
         fine = take_time(args, 1000000u, 3600000000000u,
-                         "a time from 1ms to 1h, such as 5s", &r->timeout_ns);
+                         "a time from 1ms to 1h with its unit, such as 5s", &r->timeout_ns);
         break;
     case OPT_POLICY:
         if (r->n_policies == ADP_CONFIG_MAX_POLICIES)
@@ -225,6 +225,21 @@ static bool is_log(FILE *f)
     return known;
 }
 
+/* What a watch of a wrong address left behind: nothing that must not be added to. */
+static bool holds_failures_only(const char *path)
+{
+    FILE *f = fopen(path, "re");
+    char *line = NULL;
+    size_t cap = 0;
+    bool only = f != NULL;
+    for (ssize_t n; only && (n = getline(&line, &cap, f)) > 0;)
+        only = line[0] == '{' && line[n - 1] == '\n' && strstr(line, "\"scrape_error\":");
+    free(line);
+    if (f)
+        fclose(f);
+    return only;
+}
+
 static bool ends_a_line(FILE *f)
 {
     return fseek(f, -1, SEEK_END) == 0 && getc(f) == '\n';
@@ -245,6 +260,8 @@ static bool check_file(const struct request *r)
         return false;
     }
     if (st.st_size == 0)
+        return true;
+    if (!r->append && holds_failures_only(r->out))
         return true;
     if (!r->append) {
         adp_say("%s holds something already; -o FILE writes elsewhere, --append adds to "
