@@ -33,10 +33,11 @@ static void print_live(FILE *to, const struct adp_run *run)
                       adp_page_percent((double)run->refused / (double)run->offered).text,
                       run->unheeded ? ", and more that was not enforced." : ".");
     else if (run->unheeded && adp_run_watched(run))
-        adp_page_wrap(to, 0, 2,
-                      "LIVE: %s would have refused at %" PRIu64 " of %" PRIu64 " %s (%s).",
-                      name, run->unheeded, run->offered, decisions(run, run->offered),
-                      adp_page_percent((double)run->unheeded / (double)run->offered).text);
+        adp_page_wrap(
+            to, 0, 2,
+            "LIVE: %s would have refused at %" PRIu64 " of %" PRIu64 " %s (%s).", name,
+            run->unheeded, run->offered, decisions(run, run->offered),
+            adp_page_percent((double)run->unheeded / (double)run->offered).text);
     else if (run->unheeded)
         adp_page_wrap(
             to, 0, 2,
@@ -74,9 +75,9 @@ static void print_inert(FILE *to, const struct adp_run *run)
         adp_page_wrap(to, 0, 2,
                       "INERT: %s never fired on %" PRIu64
                       " %s: it needs %s %s %s, and the nearest was %s.",
-                      adp_finding_subject(run), part->judged, decisions(run, part->judged),
-                      gate->signal, adp_finding_op(gate->op),
-                      adp_page_exact(gate->threshold).text,
+                      adp_finding_subject(run), part->judged,
+                      decisions(run, part->judged), gate->signal,
+                      adp_finding_op(gate->op), adp_page_exact(gate->threshold).text,
                       adp_page_number(gate->closest_value).text);
     else if (run->ground == ADP_GROUND_GATES)
         adp_page_wrap(to, 0, 2,
@@ -88,8 +89,8 @@ static void print_inert(FILE *to, const struct adp_run *run)
         adp_page_wrap(to, 0, 2,
                       "INERT: %s never fired on %" PRIu64
                       " %s: its margin came no nearer to 0 than %s.",
-                      adp_finding_subject(run), part->margins, decisions(run, part->margins),
-                      adp_page_number(part->margin).text);
+                      adp_finding_subject(run), part->margins,
+                      decisions(run, part->margins), adp_page_number(part->margin).text);
     else
         adp_page_wrap(to, 0, 2, "INERT: %s decided %" PRIu64 " %s and refused nothing.",
                       adp_finding_subject(run), adp_part_own(part),

@@ -36,6 +36,20 @@ void adp_report_destroy(struct adp_report *report)
 /* Folders of somebody else's *.jsonl are not ours to report on. */
 static int check_ours(const struct adp_report *report, struct adp_error *err)
 {
+    size_t n;
+    const struct adp_log_file *files = adp_tally_files(report->tally, &n);
+    const struct adp_log_file *other = NULL;
+    bool ours = false;
+    for (size_t i = 0; i < n; i++) {
+        ours |= files[i].decisions || files[i].outcomes || files[i].states ||
+                files[i].scrape_errors;
+        for (int kind = 0; kind < ADP_CORRUPT_UNTERMINATED; kind++)
+            if (files[i].corrupt[kind].n && !other)
+                other = &files[i];
+    }
+    if (other && !ours)
+        return adp_error_at(err, ADP_EINVAL, other->path, 0, 0,
+                            "is no log: none of its lines is one of a log's");
     for (size_t i = 0; i < report->logs.n; i++)
         if (!report->logs.paths[i].foreign)
             return 0;
@@ -379,12 +393,14 @@ static int print_signals(FILE *to, const struct adp_run *run)
         adp_finding_whys(run->part, signal->name, whys);
         if (!signal->n && !whys[0])
             continue;
-        adp_page_name(to, signal->name, NAME);
         if (!signal->n) {
-            adp_page_put(to, "%9s   absent%s %s\n", "--",
-                         strchr(whys, ' ') ? ":" : " throughout:", whys);
+            char label[96];
+            snprintf(label, sizeof label, "%-*.60s%9s", NAME, signal->name, "--");
+            adp_page_field(to, NAME + 14, label, "absent%s %s",
+                           strchr(whys, ' ') ? ":" : " throughout:", whys);
             continue;
         }
+        adp_page_name(to, signal->name, NAME);
         fprintf(to, "%9s%9s%9s%9s%9" PRIu64 "%9s\n", adp_page_number(signal->min).text,
                 adp_page_number(signal->p50).text, adp_page_number(signal->p95).text,
                 adp_page_number(signal->max).text, signal->n,
@@ -478,9 +494,10 @@ static void print_would_do(FILE *to, const struct adp_run *run)
         fprintf(to, "%9" PRIu64 "%11s\n", reason->unheeded,
                 adp_page_percent(share(reason->unheeded, run->offered)).text);
     }
-    adp_page_wrap(to, 2, 4,
-                  "A watch sees no request: what this would have cost or bought cannot be "
-                  "said.");
+    adp_page_wrap(
+        to, 2, 4,
+        "A watch sees no request: what this would have cost or bought cannot be "
+        "said.");
 }
 
 static void print_did(FILE *to, const struct adp_run *run)

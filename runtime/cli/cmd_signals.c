@@ -75,8 +75,9 @@ struct asked {
 
 static int bad_time(struct adp_args *args)
 {
-    return adp_args_wrong(args, "--%s takes a time above 0 with its unit, such as 10s, found \"%s\"",
-                          args->option->name, args->value);
+    return adp_args_wrong(
+        args, "--%s takes a time above 0 with its unit, such as 10s, found \"%s\"",
+        args->option->name, args->value);
 }
 
 /* -1: taken; else what to exit with. */

@@ -132,15 +132,18 @@ static int take(struct adp_args *args, int option, struct request *r)
         break;
     case OPT_FOR:
         fine = take_time(args, 1000000u, 366 * 86400000000000u,
-                         "a time from 1ms to 366d, with its unit, such as 90s, 10m or 1h", &r->for_ns);
+                         "a time from 1ms to 366d, with its unit, such as 90s, 10m or 1h",
+                         &r->for_ns);
         break;
     case OPT_EVERY:
-        fine = take_time(args, 50000000u, 3600000000000u,
-                         "a time from 50ms to 1h with its unit, such as 1s", &r->every_ns);
+        fine =
+            take_time(args, 50000000u, 3600000000000u,
+                      "a time from 50ms to 1h with its unit, such as 1s", &r->every_ns);
         break;
     case OPT_TIMEOUT:
-        fine = take_time(args, 1000000u, 3600000000000u,
-                         "a time from 1ms to 1h with its unit, such as 5s", &r->timeout_ns);
+        fine =
+            take_time(args, 1000000u, 3600000000000u,
+                      "a time from 1ms to 1h with its unit, such as 5s", &r->timeout_ns);
         break;
     case OPT_POLICY:
         if (r->n_policies == ADP_CONFIG_MAX_POLICIES)

@@ -271,11 +271,12 @@ void adp_explain_note(const struct adp_explained *e, bool metrics_given)
         if (is_read(e, i) && is_present(e, i))
             return;
     if (policy->policy.n_signals)
-        adp_say("note: %s: every signal that %s reads is absent, and an absent signal holds "
-                "no gate",
-                metrics_given ? "nothing to decide on came with the metrics"
-                              : "no metrics were given (--metrics PAGE)",
-                policy->policy.name);
+        adp_say(
+            "note: %s: every signal that %s reads is absent, and an absent signal holds "
+            "no gate",
+            metrics_given ? "nothing to decide on came with the metrics"
+                          : "no metrics were given (--metrics PAGE)",
+            policy->policy.name);
 }
 
 int adp_explain_json(const struct adp_explained *e)

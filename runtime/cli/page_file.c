@@ -22,10 +22,10 @@ int adp_page_file_read(const char *name, char **ret, size_t *ret_len,
                             "stdin: curl -s ADDRESS | admitperf ... -");
     FILE *f = in ? stdin : fopen(name, "re");
     if (!f)
-        return adp_error_at(err, ADP_EIO, name, 0, 0, "cannot open: %s%s", strerror(errno),
-                            errno == ENOENT && strchr(name, ':')
-                                ? "; an address begins with http://"
-                                : "");
+        return adp_error_at(
+            err, ADP_EIO, name, 0, 0, "cannot open: %s%s", strerror(errno),
+            errno == ENOENT && strchr(name, ':') ? "; an address begins with http://"
+                                                 : "");
     int code = 0;
     *ret = malloc(MOST_BYTES + 1);
     if (!*ret)

@@ -233,8 +233,8 @@ static int refuse_name(const char *name, struct adp_error *err)
     }
     describe_places(places, sizeof places);
     int r = adp_error_set(err, ADP_ENOENT,
-                          "there is no policy \"%s\"%s%s%s; looked for %s.so in %s%s", name,
-                          nearest ? ", nearest is \"" : "", nearest ? nearest : "",
+                          "there is no policy \"%s\"%s%s%s; looked for %s.so in %s%s",
+                          name, nearest ? ", nearest is \"" : "", nearest ? nearest : "",
                           nearest ? "\"" : "", name, places,
                           secure_getenv("ADMITPERF_PLUGIN_PATH")
                               ? ""
