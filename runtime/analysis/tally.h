@@ -67,8 +67,8 @@ extern const double adp_ttft_shares[ADP_TTFT_SHARES];
 
 struct adp_run_signal {
     const char *name;
-    uint64_t n;      /* readings that were there */
-    double absent;   /* share of lines without one */
+    uint64_t n;    /* readings that were there */
+    double absent; /* share of lines without one */
     double min, p50, p95, max;
     double moved; /* (max - min) / mean of |reading|: how much it moved, unit-free */
 };

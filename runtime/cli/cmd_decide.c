@@ -263,8 +263,8 @@ static int publish(adp_runtime *runtime, struct asked *asked, struct moment *mom
 static int answer(const struct adp_explained *e, const struct asked *asked,
                   adp_error *err)
 {
-    adp_explain_note(e, asked->n_pages > 0);
     if (!asked->json) {
+        adp_explain_note(e, asked->n_pages > 0);
         adp_explain_text(e);
         return 0;
     }

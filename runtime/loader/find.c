@@ -276,10 +276,44 @@ static int refuse_link(const char *path, struct adp_error *err)
                         to);
 }
 
+/* How to build NAME.so from the source that lies beside it, whose name goes to `to`; NULL:
+ * none does. */
+static const char *source_beside(const char *path, char *to, size_t cap)
+{
+    static const struct {
+        const char *ext, *how;
+    } sources[] = {
+        { "c",
+          "cc -O2 -o NAME.so NAME.c $(pkg-config --cflags --libs admitperf-policy)" },
+        { "cc", "docs/writing-a-policy-cpp-rust.md has how to build it" },
+        { "rs", "docs/writing-a-policy-cpp-rust.md has how to build it" },
+    };
+    size_t n = strlen(path);
+    int folder = (int)(strrchr(path, '/') + 1 - path);
+    if (n < 4 || strcmp(path + n - 3, ".so") != 0)
+        return NULL;
+    for (size_t i = 0; i < sizeof sources / sizeof sources[0]; i++) {
+        int len = snprintf(to, cap, "%.*sMakefile", folder, path);
+        bool makes = len > 0 && (size_t)len < cap && exists(to);
+        len = snprintf(to, cap, "%.*s.%s", (int)(n - 3), path, sources[i].ext);
+        if (len < 0 || (size_t)len >= cap || !exists(to))
+            continue;
+        memmove(to, to + folder, strlen(to + folder) + 1);
+        return makes ? "make builds it" : sources[i].how;
+    }
+    return NULL;
+}
+
 static int refuse_path(const char *path, struct adp_error *err)
 {
     if (refuse_link(path, err) < 0)
         return ADP_ENOENT;
+    char source[PATH_MAX];
+    const char *how = source_beside(path, source, sizeof source);
+    if (how)
+        return adp_error_at(err, ADP_ENOENT, path, 0, 0,
+                            "there is no such file; %s beside it is its source: %s",
+                            source, how);
     struct names *names = calloc(1, sizeof *names);
     const char *nearest = names ? nearest_beside(path, names) : NULL;
     int r = adp_error_at(err, ADP_ENOENT, path, 0, 0, "there is no such file%s%s%s",
