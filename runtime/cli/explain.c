@@ -179,10 +179,31 @@ static void print_outside(const struct adp_explained *e, uint32_t i,
                              signals(e), i, (uint32_t)r->source, &aggregate)));
 }
 
+/* Nobody supplies it and the policy does not ask for it. */
+static bool is_idle(const struct adp_explained *e, uint32_t i)
+{
+    return !is_present(e, i) && !is_read(e, i) && e->why.readings &&
+           e->why.readings[i].why == ADP_WHY_NEVER_SUPPLIED;
+}
+
+/* In one line, so that what was read does not drown in them. */
+static void print_idle(const struct adp_explained *e)
+{
+    unsigned n = 0;
+    for (uint32_t i = 0; i < e->why.n_signals; i++)
+        if (is_idle(e, i))
+            printf("%s%s", n++ ? ", " : "  -- never_supplied: ",
+                   adp_signals_name(signals(e), i));
+    if (n)
+        printf("\n");
+}
+
 static void print_signals(const struct adp_explained *e)
 {
     printf("\nSignals: * is read by the policy\n");
     for (uint32_t i = 0; i < e->why.n_signals; i++) {
+        if (is_idle(e, i))
+            continue;
         const char *mark = is_read(e, i) ? "*" : " ";
         const char *name = adp_signals_name(signals(e), i);
         if (is_present(e, i))
@@ -199,6 +220,7 @@ static void print_signals(const struct adp_explained *e)
             printf(" (%u series left out: %s)", r->skipped, adp_why_word(r->skipped_why));
         printf("\n");
     }
+    print_idle(e);
 }
 
 void adp_explain_text(const struct adp_explained *e)
