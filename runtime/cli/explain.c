@@ -192,8 +192,8 @@ static void print_idle(const struct adp_explained *e)
     unsigned n = 0;
     for (uint32_t i = 0; i < e->why.n_signals; i++)
         if (is_idle(e, i))
-            printf("%s%s", n++ ? ", " : "  -- never_supplied: ",
-                   adp_signals_name(signals(e), i));
+            printf("%s%s",
+                   n++ ? ", " : "  -- never_supplied: ", adp_signals_name(signals(e), i));
     if (n)
         printf("\n");
 }
