@@ -343,6 +343,9 @@ static int finish_selector(struct reader *r, size_t at, struct adp_str name,
                                      .name_len = name.n,
                                      .hash = adp_metrics_hash(name.p, name.n) };
     int rc = read_matchers(r, &selector);
+    if (!rc && next(r) == '[')
+        rc = refuse(r, r->at, "a metric has a range",
+                    "none: rate and delta compare with the page 10 to 20 s before");
     step.selector = r->expr->n_selectors;
     if (!rc)
         rc = emit(r, at, step);

@@ -157,6 +157,7 @@ struct adp_value {
     enum adp_why skipped_why; /* why the first of them was not; PRESENT when none */
     uint32_t skipped_by[ADP_WHY_COUNT]; /* `skipped`, by reason */
     double bound;                       /* ABOVE_LAST_BOUND: that bound */
+    double outside; /* the first value that was OUT_OF_RANGE; garbage when none was */
     bool has_time;
     double time_s;   /* oldest timestamp among the series used */
     char differ[96]; /* AMBIGUOUS: labels in which the series differ, "engine, model_name"

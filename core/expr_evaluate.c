@@ -906,9 +906,10 @@ static enum adp_why settle(struct run *run, enum adp_aggregate how, double lo, d
         name_differences(e, v.n, value);
         return ADP_WHY_AMBIGUOUS;
     }
-    for (uint32_t i = 0; i < v.n; i++)
-        if (e[i].why == ADP_WHY_PRESENT)
-            e[i].why = judge(e[i].value, lo, hi);
+    for (uint32_t i = v.n; i-- > 0;) /* backwards: the first that is outside stays */
+        if (e[i].why == ADP_WHY_PRESENT &&
+            (e[i].why = judge(e[i].value, lo, hi)) == ADP_WHY_OUT_OF_RANGE)
+            value->outside = e[i].value;
     if (how != ADP_AGG_LAST && how != ADP_AGG_ONLY)
         group(run, e, v.n);
     for (uint32_t i = 0; i < v.n; i++) {
@@ -921,6 +922,7 @@ static enum adp_why settle(struct run *run, enum adp_aggregate how, double lo, d
         return e[0].why;
     enum adp_why why = judge(result.value, lo, hi);
     if (why != ADP_WHY_PRESENT) {
+        value->outside = result.value;
         skip(run, why, used);
         return why;
     }

@@ -474,6 +474,7 @@ static void ask(const struct signal *signal, uint32_t source,
     ret->skipped = value.skipped;
     ret->skipped_why = value.skipped_why;
     ret->bound = value.bound;
+    ret->outside = value.outside;
     if (value.skipped)
         memcpy(ret->skipped_by, value.skipped_by, sizeof ret->skipped_by);
     if (value.differ[0])

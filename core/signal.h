@@ -98,6 +98,7 @@ struct adp_reading {
     enum adp_why skipped_why;
     uint32_t skipped_by[ADP_WHY_COUNT];
     double bound;    /* ABOVE_LAST_BOUND: it is more than this */
+    double outside;  /* the first value that was OUT_OF_RANGE; garbage when none was */
     char differ[96]; /* AMBIGUOUS */
 };
 

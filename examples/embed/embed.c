@@ -5,7 +5,10 @@
  *     embed CONFIG PAGE ID... */
 #include <admitperf/runtime.h>
 
+#include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 static int fail(const adp_error *err)
 {
@@ -15,13 +18,19 @@ static int fail(const adp_error *err)
     return 1;
 }
 
-static size_t read_page(const char *path, char *to, size_t cap)
+/* False: said on stderr. A page that could not be had is not an empty page: an empty one says
+ * that nothing is there, and takes the place of the one before. */
+static bool read_page(const char *path, char *to, size_t cap, size_t *ret_len)
 {
     FILE *f = fopen(path, "r");
     size_t len = f ? fread(to, 1, cap, f) : 0;
+    bool fine = f && !ferror(f);
+    if (!fine)
+        fprintf(stderr, "embed: %s: %s\n", path, strerror(errno));
     if (f)
         fclose(f);
-    return len;
+    *ret_len = len;
+    return fine;
 }
 
 static void ask(adp_lane *lane, const char *id)
@@ -60,7 +69,12 @@ int main(int argc, char **argv)
         adp_runtime_close(rt, NULL);
         return fail(&err);
     }
-    size_t len = read_page(argv[2], page, sizeof page);
+    size_t len;
+    if (!read_page(argv[2], page, sizeof page, &len)) {
+        adp_lane_close(lane); /* a gateway would go on: what it published before ages */
+        adp_runtime_close(rt, NULL);
+        return 1;
+    }
     if (adp_runtime_publish_text(rt, page, len, &err) != 0)
         fail(&err); /* an error, or a note: the policy sees what is absent */
     for (int i = 3; i < argc; i++)

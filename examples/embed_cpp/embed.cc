@@ -91,6 +91,8 @@ void run(int argc, char **argv)
     runtime rt = open(argv[1]);
     lane of_this_thread = start(rt.get());
     std::ifstream file(argv[2]);
+    if (!file) // not the same as a page without metrics
+        throw std::runtime_error(std::string(argv[2]) + ": cannot be read");
     std::string page { std::istreambuf_iterator<char>(file),
                        std::istreambuf_iterator<char>() };
     adp_error err {};

@@ -154,7 +154,7 @@ static void faults(struct adp_caveats *caveats, const struct adp_run *run)
                         adp_page_plural(part->ignored, "reading, gate or writer is",
                                         "readings, gates or writers are"),
                         ADP_PART_MAX_SIGNALS, ADP_PART_MAX_GATES);
-    if (part->anonymous)
+    if (part->anonymous && !adp_run_watched(run))
         adp_caveats_add(
             caveats,
             "%" PRIu64 " of %" PRIu64 " %s no request id: each "
@@ -199,15 +199,17 @@ static void absent_gates(struct adp_caveats *caveats, const struct adp_part *par
     for (size_t i = 0; i < part->n_gates; i++) {
         const struct adp_part_gate *gate = &part->gates[i];
         const char *signal = gate->signal ? gate->signal : "(no signal)";
+        char whys[ADP_FINDING_WHYS];
+        adp_finding_whys(part, signal, whys);
         if (!adp_finding_fixed(gate))
             adp_caveats_add(
                 caveats,
                 "the gate on %s has no fixed threshold: it cannot be judged from "
                 "the log",
                 signal);
-        else if (!adp_finding_supplied(part, signal) && *adp_finding_why(part, signal))
+        else if (!adp_finding_supplied(part, signal) && *whys)
             adp_caveats_add(caveats, "%s, which a gate reads, was absent throughout: %s",
-                            signal, adp_finding_why(part, signal));
+                            signal, whys);
         else if (!adp_finding_supplied(part, signal))
             adp_caveats_add(caveats, "%s, which a gate reads, was never supplied",
                             signal);
@@ -244,7 +246,7 @@ void adp_caveats_of_finding(struct adp_caveats *caveats, const struct adp_run *r
                         "do not tell the whole of it",
                         part->admitted_firing,
                         adp_page_plural(part->admitted_firing, "decision", "decisions"));
-    if (part->unenforced)
+    if (part->unenforced && !adp_run_watched(run))
         adp_caveats_add(caveats,
                         "%" PRIu64 " of %" PRIu64 " %s not enforced%s: the host "
                         "was told to admit",

@@ -3,6 +3,7 @@
 #include "runtime/analysis/compare.h"
 
 #include "runtime/analysis/compare_json.h"
+#include "runtime/analysis/compare_words.h"
 #include "runtime/analysis/grow.h"
 #include "runtime/analysis/page.h"
 #include "runtime/analysis/versus.h"
@@ -41,13 +42,6 @@ static struct adp_compare *create(void)
 /* ---- who is compared -----------------------------------------------------------------
  */
 
-static const char *policy_of(const struct adp_part *part)
-{
-    if (part->arm >= 0)
-        return part->arm == ADP_ARM_GOVERNED ? "governed" : "ungoverned";
-    return part->policy ? part->policy : "(no policy named)";
-}
-
 static int new_candidate(struct adp_compare *compare, const struct adp_run *run)
 {
     struct adp_candidate *all =
@@ -71,7 +65,7 @@ static int add_repeat(struct adp_compare *compare, struct adp_side *side,
         adp_caveats_add(&compare->caveats,
                         "%s: run %s was recorded under more than one configuration; only "
                         "the first is counted",
-                        policy_of(run->part), name);
+                        adp_side_policy(run->part), name);
         return 0;
     }
     return adp_side_add(side, run);
@@ -148,7 +142,7 @@ static int take_baseline(struct adp_compare *compare, const struct choice *choic
     if (other)
         adp_caveats_add(&compare->caveats,
                         "more than one baseline is flagged: %s is used, %s is not",
-                        policy_of(compare->baseline.part), policy_of(other));
+                        adp_side_policy(compare->baseline.part), adp_side_policy(other));
     return 0;
 }
 
@@ -187,12 +181,12 @@ static size_t list_policies(const struct adp_compare *compare,
             if (!chosen(&runs[k], choice))
                 continue;
             candidate &= runs[k].part->candidate != part->candidate;
-            name &= strcmp(policy_of(runs[k].part), policy_of(part)) != 0;
+            name &= strcmp(adp_side_policy(runs[k].part), adp_side_policy(part)) != 0;
         }
         candidates += candidate;
         if (candidate && name && named < 10 && used < cap)
             used += (size_t)snprintf(to + used, cap - used, "%s%s", named++ ? ", " : "",
-                                     policy_of(part));
+                                     adp_side_policy(part));
     }
     return candidates;
 }
@@ -204,7 +198,7 @@ static void caution_run(struct adp_compare *compare, const struct adp_run *run)
 {
     struct adp_caveats own = { 0 };
     char name[160];
-    snprintf(name, sizeof name, "%s %s", policy_of(run->part),
+    snprintf(name, sizeof name, "%s %s", adp_side_policy(run->part),
              run->part->run ? run->part->run : "(unnamed)");
     adp_caveats_of_instrument(&own, compare->tally, run);
     adp_caveats_of_cost(&own, run);
@@ -234,8 +228,8 @@ static void caution_text(struct adp_compare *compare, const struct adp_side *sid
 {
     if (differ_in_text(a, b))
         adp_caveats_add(&compare->caveats, "%s differs: %s for %s, %s for %s", what,
-                        a ? a : "(not said)", policy_of(compare->baseline.part),
-                        b ? b : "(not said)", policy_of(side->part));
+                        a ? a : "(not said)", adp_side_policy(compare->baseline.part),
+                        b ? b : "(not said)", adp_side_policy(side->part));
 }
 
 /* What is disclosed of the two sides, and should be one thing. */
@@ -250,10 +244,10 @@ static void caution_disclosure(struct adp_compare *compare, const struct adp_sid
     caution_text(compare, side, "the hardware", a->hardware, b->hardware);
     caution_text(compare, side, "the workload", a->workload, b->workload);
     if (differ(a->capacity_rps, b->capacity_rps))
-        adp_caveats_add(&compare->caveats, "capacity_rps differs: %s for %s, %s for %s",
-                        adp_page_exact(a->capacity_rps).text,
-                        policy_of(compare->baseline.part),
-                        adp_page_exact(b->capacity_rps).text, policy_of(side->part));
+        adp_caveats_add(
+            &compare->caveats, "capacity_rps differs: %s for %s, %s for %s",
+            adp_page_exact(a->capacity_rps).text, adp_side_policy(compare->baseline.part),
+            adp_page_exact(b->capacity_rps).text, adp_side_policy(side->part));
 }
 
 /* Configurations of two policies differ, for they name the policy; those of the repeats of
@@ -266,7 +260,8 @@ static void caution_config(struct adp_compare *compare, const struct adp_side *s
             continue;
         adp_caveats_add(&compare->caveats,
                         "%s: its repeats ran under different configurations (%s and %s)",
-                        policy_of(side->part), a ? a : "not said", b ? b : "not said");
+                        adp_side_policy(side->part), a ? a : "not said",
+                        b ? b : "not said");
         return;
     }
 }
@@ -280,24 +275,24 @@ static void caution_side(struct adp_compare *compare, const struct adp_side *sid
             &compare->caveats,
             "%s was recorded in experiment %s, %s in %s: nothing says they faced "
             "the same conditions",
-            policy_of(base->part), a ? a : "(none)", policy_of(side->part),
+            adp_side_policy(base->part), a ? a : "(none)", adp_side_policy(side->part),
             b ? b : "(none)");
     if (differ(base->part->slo_ttft_ms, side->part->slo_ttft_ms))
         adp_caveats_add(
             &compare->caveats, "the SLOs differ: TTFT within %s ms for %s, %s ms for %s",
-            adp_page_exact(base->part->slo_ttft_ms).text, policy_of(base->part),
-            adp_page_exact(side->part->slo_ttft_ms).text, policy_of(side->part));
+            adp_page_exact(base->part->slo_ttft_ms).text, adp_side_policy(base->part),
+            adp_page_exact(side->part->slo_ttft_ms).text, adp_side_policy(side->part));
     if (base->n != side->n)
         adp_caveats_add(&compare->caveats, "%s has %zu %s, %s has %zu",
-                        policy_of(base->part), base->n,
+                        adp_side_policy(base->part), base->n,
                         adp_page_plural(base->n, "repeat", "repeats"),
-                        policy_of(side->part), side->n);
+                        adp_side_policy(side->part), side->n);
     if (side != base)
         caution_disclosure(compare, side);
     caution_config(compare, side);
     if (side != base && side->part->baseline)
         adp_caveats_add(&compare->caveats, "%s calls itself a baseline",
-                        policy_of(side->part));
+                        adp_side_policy(side->part));
     for (size_t i = 0; i < side->n; i++)
         caution_run(compare, side->runs[i]);
 }
@@ -313,14 +308,14 @@ static void caution(struct adp_compare *compare)
             "queue for both. The difference is not what governing all would make");
     if (!compare->arms && !compare->baseline.part->baseline)
         adp_caveats_add(&compare->caveats, "%s does not call itself a baseline",
-                        policy_of(compare->baseline.part));
+                        adp_side_policy(compare->baseline.part));
     size_t n_runs;
     const struct adp_run *runs = adp_tally_runs(compare->tally, &n_runs);
     for (size_t i = 0; i < n_runs; i++)
         if (adp_part_is_shadow(runs[i].part))
             adp_caveats_add(&compare->caveats,
                             "%s ran as a shadow and is not compared: it governed nothing",
-                            policy_of(runs[i].part));
+                            adp_side_policy(runs[i].part));
     caution_side(compare, &compare->baseline);
     for (size_t i = 0; i < compare->n; i++)
         caution_side(compare, &compare->candidates[i].side);
@@ -655,11 +650,11 @@ bool adp_compare_check(const struct adp_compare *compare, FILE *why)
         good &= adp_versus_holds(candidate);
         for (int k = 0; why && k < ADP_CHECKS; k++)
             if (candidate->checks[k].answer != ADP_YES)
-                adp_page_put(why, "%s: %s: %s (%s)\n", policy_of(candidate->side.part),
-                             adp_check_title((enum adp_check_name)k),
-                             candidate->checks[k].answer == ADP_NO ? "no"
-                                                                   : "cannot be asked",
-                             candidate->checks[k].why);
+                adp_page_put(
+                    why, "%s: %s: %s (%s)\n", adp_side_policy(candidate->side.part),
+                    adp_check_title((enum adp_check_name)k),
+                    candidate->checks[k].answer == ADP_NO ? "no" : "cannot be asked",
+                    candidate->checks[k].why);
     }
     return good;
 }
@@ -671,7 +666,7 @@ static void print_side(FILE *to, const char *title, const struct adp_side *side)
 {
     char params[256];
     adp_part_params(side->part, params, sizeof params);
-    adp_page_wrap(to, 0, 2, "%s%s%s%s%s, %zu %s", title, policy_of(side->part),
+    adp_page_wrap(to, 0, 2, "%s%s%s%s%s, %zu %s", title, adp_side_policy(side->part),
                   *params ? " (" : "", params, *params ? ")" : "", side->n,
                   adp_page_plural(side->n, "repeat", "repeats"));
 }
@@ -688,172 +683,12 @@ static void print_checks(FILE *to, const struct adp_candidate *candidate)
     }
 }
 
-/* What follows from a check that is not yes. */
-static const char *follows(enum adp_check_name check, enum adp_answer answer)
-{
-    static const char *const failed[] = {
-        "the policy did not act in every repeat, so the difference is not its doing",
-        "the sides did not face the same load",
-        "without outcomes nobody knows what was served in time",
-        "the ranges overlap; the difference is inside the spread between runs"
-    };
-    static const char *const unasked[] = {
-        "it is not known whether the policy acted",
-        "the sides are not known to have faced the same load",
-        "it is not known what was served in time",
-        "without ranges, a difference smaller than the spread between runs is none"
-    };
-    return answer == ADP_NO ? failed[check] : unasked[check];
-}
-
-static void print_checks_of(FILE *to, const struct adp_candidate *candidate,
-                            enum adp_answer answer)
-{
-    for (int i = 0; i < ADP_CHECKS; i++)
-        if (candidate->checks[i].answer == answer)
-            adp_page_wrap(to, 2, 4, "%s %s: %s.", answer == ADP_NO ? "NO" : "--",
-                          adp_check_title((enum adp_check_name)i),
-                          follows((enum adp_check_name)i, answer));
-}
-
-/* What the checks allow to be said of the numbers that follow: every one that failed,
- * then those that could not be asked. */
-static void print_standing(FILE *to, const struct adp_candidate *candidate)
-{
-    bool failed = false;
-    if (adp_versus_holds(candidate))
-        return;
-    for (int i = 0; i < ADP_CHECKS; i++)
-        failed |= candidate->checks[i].answer == ADP_NO;
-    adp_page_wrap(to, 2, 2, failed ? "NOT A RESULT" : "NOT A RESULT YET");
-    print_checks_of(to, candidate, ADP_NO);
-    print_checks_of(to, candidate, ADP_NOT_ASKED);
-}
-
-/* "2630 (2530-2830)" */
-struct shown {
-    char text[3 * sizeof(struct adp_digits) + 8];
-};
-
-static struct shown show(const struct adp_spread *spread,
-                         struct adp_digits (*digits)(double))
-{
-    struct shown shown;
-    if (spread->n > 1 && spread->min != spread->max)
-        snprintf(shown.text, sizeof shown.text, "%s (%s-%s)", digits(spread->median).text,
-                 digits(spread->min).text, digits(spread->max).text);
-    else
-        snprintf(shown.text, sizeof shown.text, "%s", digits(spread->median).text);
-    return shown;
-}
-
-enum { FIELD = 14 };
-
-static void print_tail(FILE *to, const struct adp_side *base, const struct adp_side *side)
-{
-    static const char label[] = "p95 TTFT";
-    double a = base->ttft_p95.median, b = side->ttft_p95.median;
-    struct shown from = show(&base->ttft_p95, adp_page_number);
-    struct shown into = show(&side->ttft_p95, adp_page_number);
-    const char *direction = a > b ? "lower" : "HIGHER";
-    if (isnan(a) || isnan(b))
-        adp_page_field(to, FIELD, label, "not known on both sides");
-    else if (a == b)
-        adp_page_field(to, FIELD, label, "unchanged: %s -> %s ms of served", from.text,
-                       into.text);
-    else if (a > 0 && b > 0)
-        adp_page_field(to, FIELD, label, "%.2fx %s: %s -> %s ms of served",
-                       a > b ? a / b : b / a, direction, from.text, into.text);
-    else
-        adp_page_field(to, FIELD, label, "%s: %s -> %s ms of served", direction,
-                       from.text, into.text);
-}
-
-static void print_goodput(FILE *to, const struct adp_side *base,
-                          const struct adp_side *side)
-{
-    double a = base->goodput.median, b = side->goodput.median;
-    if (isnan(a) || isnan(b)) {
-        adp_page_field(to, FIELD, "goodput", "not known on both sides");
-        return;
-    }
-    struct shown from = show(&base->goodput, adp_page_share);
-    struct shown into = show(&side->goodput, adp_page_share);
-    adp_page_field(to, FIELD, "goodput", "%s: %s -> %s of offered",
-                   a == b  ? "unchanged"
-                   : b > a ? "up"
-                           : "DOWN",
-                   from.text, into.text);
-}
-
-/* What a goodput that fell was paid for. */
-static void print_price(FILE *to, const struct adp_side *base,
-                        const struct adp_side *side)
-{
-    double a = base->goodput.median, b = side->goodput.median;
-    if (b < a && side->ttft_p95.median < base->ttft_p95.median)
-        adp_page_wrap(
-            to, 2, 2,
-            "The shorter tail was bought by refusing requests that could have been "
-            "served in time. That is not a gain.");
-    else if (b < a)
-        adp_page_wrap(
-            to, 2, 2,
-            "It refused requests that could have been served in time, and the tail "
-            "is no shorter for it.");
-}
-
-/* "+0.123" */
-static struct adp_digits signed_digits(double value, struct adp_digits (*digits)(double))
-{
-    struct adp_digits with, without = digits(value);
-    snprintf(with.text, sizeof with.text, "%s%.30s", value > 0 ? "+" : "", without.text);
-    return with;
-}
-
-static void print_interval(FILE *to, const struct adp_difference *by,
-                           struct adp_digits (*digits)(double), const char *unit)
-{
-    if (isnan(by->low))
-        return;
-    adp_page_field(
-        to, FIELD, "",
-        "repeat by repeat %s%s on average; of %zu pairs drawn again and again, "
-        "95%% give %s to %s",
-        signed_digits(by->mean, digits).text, unit, by->pairs,
-        signed_digits(by->low, digits).text, signed_digits(by->high, digits).text);
-}
-
-/* Which it refused, told apart from how many. */
-static void print_equal_volume(FILE *to, const struct adp_compare *compare,
-                               const struct adp_candidate *candidate)
-{
-    const struct adp_spread *lot = &candidate->equal_volume;
-    struct shown share = show(&candidate->side.refused_share, adp_page_percent);
-    struct shown by_lot = show(lot, adp_page_share);
-    if (isnan(lot->median) || !(candidate->side.refused_share.median > 0))
-        return;
-    adp_page_field(to, FIELD, "by lot",
-                   "had %s refused %s by lot and served the rest as it did, its goodput "
-                   "would be %s; the policy's is %s. What lies between is which requests "
-                   "it refused, and what that spared the others",
-                   policy_of(compare->baseline.part), share.text, by_lot.text,
-                   adp_page_share(candidate->side.goodput.median).text);
-}
-
 static void print_candidate(FILE *to, const struct adp_compare *compare,
                             const struct adp_candidate *candidate)
 {
-    struct shown share = show(&candidate->side.refused_share, adp_page_percent);
     print_side(to, "", &candidate->side);
-    print_standing(to, candidate);
-    adp_page_field(to, FIELD, "refused", "%s of offered", share.text);
-    print_tail(to, &compare->baseline, &candidate->side);
-    print_interval(to, &candidate->ttft_p95, adp_page_number, " ms");
-    print_goodput(to, &compare->baseline, &candidate->side);
-    print_interval(to, &candidate->goodput, adp_page_share, "");
-    print_price(to, &compare->baseline, &candidate->side);
-    print_equal_volume(to, compare, candidate);
+    for (unsigned i = 0; i < adp_compare_n_words(); i++)
+        adp_compare_words_print(to, compare, candidate, i);
 }
 
 /* ---- tables ---------------------------------------------------------------------------
@@ -875,7 +710,7 @@ struct side_name {
 static struct side_name name_of(const struct adp_compare *compare, size_t column)
 {
     struct side_name name;
-    const char *policy = policy_of(side_of(compare, column)->part);
+    const char *policy = adp_side_policy(side_of(compare, column)->part);
     if (column)
         snprintf(name.text, sizeof name.text, "%zu %.64s", column, policy);
     else
@@ -905,24 +740,13 @@ static void print_medians(FILE *to, const struct adp_compare *compare)
         print_row(to, compare, column);
 }
 
-/* The greatest reading of a signal over the repeats; NaN: never supplied. */
-static double greatest(const struct adp_side *side, const char *signal)
-{
-    double most = NAN;
-    for (size_t i = 0; i < side->n; i++)
-        for (size_t k = 0; k < side->runs[i]->n_signals; k++)
-            if (strcmp(side->runs[i]->signals[k].name, signal) == 0)
-                most = fmax(most, side->runs[i]->signals[k].max);
-    return most;
-}
-
 static void print_maxima_of(FILE *to, const struct adp_compare *compare,
                             const char *signal, size_t from, size_t past)
 {
     adp_page_name(to, signal, NAME);
     for (size_t c = from; c < past; c++)
         fprintf(to, "%*s", COLUMN,
-                adp_page_number(greatest(side_of(compare, c), signal)).text);
+                adp_page_number(adp_side_greatest(side_of(compare, c), signal)).text);
     fputc('\n', to);
 }
 

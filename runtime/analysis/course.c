@@ -30,6 +30,8 @@ static void add_bin(struct adp_course_bin *into, const struct adp_course_bin *fr
         struct adp_course_reading *sum = &into->signals[k];
         if (!sum->n || reading->max > sum->max)
             sum->max = reading->max;
+        if (!sum->n || reading->min < sum->min)
+            sum->min = reading->min;
         sum->sum += reading->sum;
         sum->n += reading->n;
     }
@@ -101,6 +103,21 @@ struct adp_course_bin *adp_course_at(struct adp_course *course, double at, int *
     }
     cover(course, at, at);
     return &course->bins[(size_t)(floor(at / course->width) - course->first)];
+}
+
+int adp_course_fold(const struct adp_course *course, size_t most, struct adp_course *ret)
+{
+    struct adp_course folded = *course;
+    if (course->bins) {
+        folded.bins = calloc(ADP_COURSE_BINS, sizeof *folded.bins);
+        if (!folded.bins)
+            return ADP_ENOMEM;
+        memcpy(folded.bins, course->bins, course->n * sizeof *folded.bins);
+    }
+    while (folded.n > most)
+        widen(&folded);
+    *ret = folded;
+    return 0;
 }
 
 int adp_course_merge(struct adp_course *into, const struct adp_course *from,

@@ -10,12 +10,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { ADP_COURSE_BINS = 48, ADP_COURSE_SIGNALS = 12 };
+enum { ADP_COURSE_BINS = 192, ADP_COURSE_SIGNALS = 12 };
 
 struct adp_course_bin {
     uint64_t decisions, refusals; /* the policy's own */
     struct adp_course_reading {
-        double sum, max;
+        double sum, min, max;
         uint64_t n;
     } signals[ADP_COURSE_SIGNALS];
 };
@@ -39,10 +39,15 @@ static inline void adp_course_read(struct adp_course_bin *bin, size_t signal,
     if (signal >= ADP_COURSE_SIGNALS)
         return;
     struct adp_course_reading *reading = &bin->signals[signal];
-    if (!reading->n++ || value > reading->max)
+    if (!reading->n || value > reading->max)
         reading->max = value;
+    if (!reading->n++ || value < reading->min)
+        reading->min = value;
     reading->sum += value;
 }
+/* The same in at most `most` bins: what it would be, had there never been more. `ret` is
+ * finished by the caller. 0 or ADP_ENOMEM. */
+int adp_course_fold(const struct adp_course *course, size_t most, struct adp_course *ret);
 /* Adds all of `from`, signal k of which is signal to[k] here. 0 or ADP_ENOMEM. */
 int adp_course_merge(struct adp_course *into, const struct adp_course *from,
                      const size_t *to);

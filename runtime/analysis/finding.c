@@ -2,7 +2,9 @@
 /* LIVE, INERT or UNKNOWN. */
 #include "runtime/analysis/finding.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 const char *adp_finding_word(enum adp_finding finding)
@@ -37,12 +39,54 @@ bool adp_finding_supplied(const struct adp_part *part, const char *signal)
     return false;
 }
 
-const char *adp_finding_why(const struct adp_part *part, const char *signal)
+static const struct adp_part_signal *signal_of(const struct adp_part *part,
+                                               const char *name)
 {
-    for (size_t i = 0; signal && i < part->n_signals; i++)
-        if (strcmp(part->signals[i].name, signal) == 0)
-            return part->signals[i].why;
-    return "";
+    for (size_t i = 0; name && i < part->n_signals; i++)
+        if (strcmp(part->signals[i].name, name) == 0)
+            return &part->signals[i];
+    return NULL;
+}
+
+/* Of those not in `said` the one on most lines, the first of equals; NULL: none is left. */
+static const struct adp_part_why *next_why(const struct adp_part_signal *signal,
+                                           uint32_t said)
+{
+    const struct adp_part_why *most = NULL;
+    for (uint32_t i = 0; i < signal->n_whys; i++)
+        if (!(said >> i & 1u) && (!most || signal->whys[i].n > most->n))
+            most = &signal->whys[i];
+    return most;
+}
+
+void adp_finding_whys(const struct adp_part *part, const char *name,
+                      char to[ADP_FINDING_WHYS])
+{
+    enum { MOST = 3 };
+    const struct adp_part_signal *signal = signal_of(part, name);
+    const struct adp_part_why *why = signal ? next_why(signal, 0) : NULL;
+    uint64_t left = part->lines;
+    uint32_t said = 0, n = 0;
+    size_t used = 0;
+    to[0] = '\0';
+    if (!why || (signal->n_whys == 1 && strcmp(why->word, "never_supplied") == 0))
+        return;
+    if (why->n == part->lines) {
+        snprintf(to, ADP_FINDING_WHYS, "%s", why->word);
+        return;
+    }
+    for (; why && n < MOST; why = next_why(signal, said), n++) {
+        said |= 1u << (why - signal->whys);
+        used += (size_t)snprintf(to + used, ADP_FINDING_WHYS - used,
+                                 n ? ", %s %" PRIu64 : "%s %" PRIu64, why->word, why->n);
+        if (!n)
+            used += (size_t)snprintf(to + used, ADP_FINDING_WHYS - used, " of %" PRIu64,
+                                     part->lines);
+        left -= why->n < left ? why->n : left;
+    }
+    if (left)
+        snprintf(to + used, ADP_FINDING_WHYS - used, ", no reason or others %" PRIu64,
+                 left);
 }
 
 const struct adp_part_param *adp_finding_threshold(const struct adp_part *part)

@@ -25,8 +25,12 @@ bool adp_finding_fixed(const struct adp_part_gate *gate);
 
 /* Did any line of the run supply this signal? */
 bool adp_finding_supplied(const struct adp_part *part, const char *signal);
-/* A reason that the log tells for the signal's absence, apart from never_supplied; "": none. */
-const char *adp_finding_why(const struct adp_part *part, const char *signal);
+/* Why a signal that was never there was absent, into `to`: "frozen" where all of its lines
+ * say so, else the reasons by number of lines, "frozen 15 of 16, first_sample 1". "": no line
+ * says why, or all that nobody supplied it. */
+enum { ADP_FINDING_WHYS = 160 };
+void adp_finding_whys(const struct adp_part *part, const char *signal,
+                      char to[ADP_FINDING_WHYS]);
 
 /* The parameter that a log without gates is most likely to compare its signal with: the
  * first there is of threshold, max_waiting, min_hit_rate. A note for the page, no ground

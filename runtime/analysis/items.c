@@ -62,7 +62,9 @@ static void add_fact(struct adp_item *item, const char *name, bool recorded,
 static void load(struct adp_item *item, const struct adp_run *run)
 {
     double capacity = run->part->disclosure.capacity_rps;
-    if (!(capacity > 0))
+    if (adp_run_watched(run))
+        say(item, ADP_ITEM_NOT_RECORDED, "a watch sees no request");
+    else if (!(capacity > 0))
         say(item, ADP_ITEM_NOT_RECORDED, "no disclosure.capacity_rps");
     else if (isnan(run->rate))
         say(item, ADP_ITEM_NOT_RECORDED, "the offered rate is not known: no times");
@@ -185,7 +187,9 @@ static void metric(struct adp_item *item, const struct adp_run *run)
     static const char *const why[] = { [ADP_GOODPUT_NO_DECISIONS] = "nothing was offered",
                                        [ADP_GOODPUT_NO_OUTCOMES] = "no outcomes",
                                        [ADP_GOODPUT_NO_SLO] = "no ok, and no SLO" };
-    if (isnan(run->goodput))
+    if (adp_run_watched(run))
+        say(item, ADP_ITEM_NOT_RECORDED, "goodput is not known: a watch sees no request");
+    else if (isnan(run->goodput))
         say(item, ADP_ITEM_NOT_RECORDED, "goodput is not known: %s",
             why[run->no_goodput]);
     else
@@ -231,7 +235,9 @@ static void configuration(struct adp_item *item, const struct adp_tally *tally,
     add_text(item, "engine version", d->engine);
     add_text(item, "hardware", d->hardware);
     add_text(item, "workload", d->workload);
-    if (isnan(run->rate))
+    if (adp_run_watched(run))
+        add_fact(item, "offered load", false, "a watch sees no request");
+    else if (isnan(run->rate))
         add_fact(item, "offered load", false, "no times");
     else
         add_fact(item, "offered load", true, "%" PRIu64 " requests at %s/s", run->offered,

@@ -10,12 +10,12 @@
 
 #include <math.h>
 
-enum { NAME = 16, HEIGHTS = 8 };
+enum { NAME = 16, HEIGHTS = 8, BARS = 48 };
 
 /* One row's values; NaN: none. */
 struct row {
     const char *name;
-    double value[ADP_COURSE_BINS];
+    double value[BARS];
     struct adp_digits (*digits)(double);
 };
 
@@ -64,17 +64,22 @@ static void print_signal(FILE *to, const struct adp_course *course, size_t signa
     print_bars(to, &row, course->n);
 }
 
-void adp_overtime_print(FILE *to, const struct adp_run *run)
+int adp_overtime_print(FILE *to, const struct adp_run *run)
 {
-    const struct adp_course *course = &run->part->course;
-    if (course->n < 2 || !run->decided)
-        return;
+    struct adp_course course;
+    if (run->part->course.n < 2 || !run->decided)
+        return 0;
+    int e = adp_course_fold(&run->part->course, BARS, &course);
+    if (e)
+        return e;
     adp_page_heading(to, "OVER TIME");
     adp_page_wrap(to, 2, 2,
                   "Each bar is %s s; its height is between 0 and the row's greatest. "
                   "Refused is the policy's verdict, enforced or not; signals are means.",
-                  adp_page_exact(course->width).text);
-    print_arrivals(to, course);
+                  adp_page_exact(course.width).text);
+    print_arrivals(to, &course);
     for (size_t i = 0; i < run->n_signals && i < ADP_COURSE_SIGNALS; i++)
-        print_signal(to, course, i, run->signals[i].name);
+        print_signal(to, &course, i, run->signals[i].name);
+    adp_course_finish(&course);
+    return 0;
 }

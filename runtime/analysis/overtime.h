@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-/* Prints nothing when all lines are of one time. */
-void adp_overtime_print(FILE *to, const struct adp_run *run);
+/* Prints nothing when all lines are of one time. 0 or ADP_ENOMEM. */
+int adp_overtime_print(FILE *to, const struct adp_run *run);
 
 #endif

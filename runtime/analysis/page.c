@@ -221,6 +221,32 @@ const char *adp_page_plural(uint64_t n, const char *one, const char *many)
     return n == 1 ? one : many;
 }
 
+int adp_sentence_begin(struct adp_sentence *sentence)
+{
+    sentence->to = open_memstream(&sentence->text, &sentence->len);
+    return sentence->to ? 0 : ADP_ENOMEM;
+}
+
+char *adp_sentence_end(struct adp_sentence *sentence)
+{
+    bool whole = !ferror(sentence->to);
+    char *text = fclose(sentence->to) || !whole ? NULL : sentence->text;
+    size_t n = 0;
+    if (!text) {
+        free(sentence->text);
+        return NULL;
+    }
+    for (const char *c = text; *c; c++) {
+        bool blank = *c == ' ' || *c == '\n';
+        if (!blank)
+            text[n++] = *c;
+        else if (n && text[n - 1] != ' ')
+            text[n++] = ' ';
+    }
+    text[n && text[n - 1] == ' ' ? n - 1 : n] = '\0';
+    return text;
+}
+
 int adp_page_end(FILE *to)
 {
     return fflush(to) || ferror(to) ? ADP_EIO : 0;

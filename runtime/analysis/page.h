@@ -43,6 +43,17 @@ void adp_page_rule(FILE *to);
 void adp_page_name(FILE *to, const char *name, int width);
 /* "y" for one, `many` otherwise, as in "1 run", "2 runs". */
 const char *adp_page_plural(uint64_t n, const char *one, const char *many);
+/* A sentence as a page prints it, without its line breaks, for where there are no lines. */
+struct adp_sentence {
+    FILE *to; /* write here what makes it */
+    char *text;
+    size_t len;
+};
+/* 0 or ADP_ENOMEM. */
+int adp_sentence_begin(struct adp_sentence *sentence);
+/* What was written, every run of blanks and line feeds as one blank; the caller frees it.
+ * NULL: out of memory. */
+char *adp_sentence_end(struct adp_sentence *sentence);
 /* 0, or ADP_EIO when something could not be written. */
 int adp_page_end(FILE *to);
 

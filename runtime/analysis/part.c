@@ -216,23 +216,48 @@ static struct adp_part_signal *signal_of(struct adp_part *part, struct adp_text 
     return signal;
 }
 
-/* A metric that was there and could not be used is not one that nobody supplied. */
+/* NULL: no reason of ours, or one too many. */
+static struct adp_part_why *why_of(struct adp_part_signal *signal, struct adp_text word)
+{
+    struct adp_part_why *why = signal->whys;
+    if (!word.text || !word.len || word.len >= sizeof why->word)
+        return NULL;
+    for (; why < signal->whys + signal->n_whys; why++)
+        if (same(why->word, word))
+            return why;
+    if (signal->n_whys == ADP_PART_MAX_WHYS)
+        return NULL;
+    memcpy(why->word, word.text, word.len);
+    signal->n_whys++;
+    return why;
+}
+
 static int add_whys(struct adp_part *part, const struct adp_entry *entry)
 {
-    static const char never[] = "never_supplied";
+    part->n_told = 0;
     for (size_t i = 0; i < entry->n_whys; i++) {
-        const struct adp_text *why = &entry->whys[i].why;
         bool full = false;
-        if (!why->text ||
-            (why->len == sizeof never - 1 && !memcmp(why->text, never, why->len)))
-            continue;
         struct adp_part_signal *signal = signal_of(part, entry->whys[i].name, i, &full);
         if (!signal && !full)
             return ADP_ENOMEM;
-        if (signal && !signal->why[0] && why->len < sizeof signal->why)
-            memcpy(signal->why, why->text, why->len);
+        struct adp_part_why *why = signal ? why_of(signal, entry->whys[i].why) : NULL;
+        if (!why)
+            continue;
+        why->n++;
+        if (part->n_told < ADP_PART_MAX_SIGNALS)
+            part->told[part->n_told++] =
+                (struct adp_part_told) { (uint16_t)(signal - part->signals),
+                                         (uint16_t)(why - signal->whys) };
+        else
+            part->print = 0; /* more keys than signals: some stand twice */
     }
     return 0;
+}
+
+static void add_same_whys(struct adp_part *part)
+{
+    for (uint32_t i = 0; i < part->n_told; i++)
+        part->signals[part->told[i].signal].whys[part->told[i].why].n++;
 }
 
 static int add_instance(struct adp_part *part, uint64_t instance)
@@ -299,6 +324,7 @@ static int add_same_signals(struct adp_part *part, const struct adp_entry *entry
         if (e)
             return e;
     }
+    add_same_whys(part);
     return 0;
 }
 
@@ -631,6 +657,16 @@ int adp_part_add(struct adp_part *part, const struct adp_entry *entry)
 /* ---- merging ------------------------------------------------------------------------
  */
 
+static void merge_whys(struct adp_part_signal *to, const struct adp_part_signal *from)
+{
+    for (uint32_t i = 0; i < from->n_whys; i++) {
+        struct adp_text word = { from->whys[i].word, strlen(from->whys[i].word) };
+        struct adp_part_why *why = why_of(to, word);
+        if (why)
+            why->n += from->whys[i].n;
+    }
+}
+
 /* `to` says where the first signals of `from` are now. */
 static int merge_signals(struct adp_part *into, struct adp_part *from,
                          size_t to_course[ADP_COURSE_SIGNALS])
@@ -654,8 +690,7 @@ static int merge_signals(struct adp_part *into, struct adp_part *from,
         if (i < ADP_COURSE_SIGNALS)
             to_course[i] = (size_t)(to - into->signals);
         to->magnitude += signal->magnitude;
-        if (!to->why[0])
-            memcpy(to->why, signal->why, sizeof to->why);
+        merge_whys(to, signal);
     }
     return 0;
 }

@@ -18,14 +18,19 @@
 #define ADP_PART_MAX_SIGNALS 256u
 #define ADP_PART_MAX_GATES   ADP_MAX_GATES
 #define ADP_PART_MAX_WRITERS 1024u
+#define ADP_PART_MAX_WHYS    6u /* of one signal; more are not told apart */
 
 struct adp_part_signal {
     char *name;
     struct adp_numbers sample; /* readings that were there */
     double magnitude;          /* sum of their absolute values */
     uint64_t last;             /* number of the line that gave the newest */
-    char why
-        [24]; /* a reason for its absence that is not "never_supplied"; "" : none told */
+    /* Reasons that lines tell for its absence, "never_supplied" among them. */
+    struct adp_part_why {
+        char word[24];
+        uint64_t n;
+    } whys[ADP_PART_MAX_WHYS];
+    uint32_t n_whys;
 };
 
 /* A gate, on every decision that was no fault, whose signal was there and whose threshold is known. */
@@ -81,6 +86,10 @@ struct adp_part {
     /* Where the signals of lines of this print (reader.h) are kept; 0: none is known. */
     uint64_t print;
     uint16_t kept_at[ADP_PART_MAX_SIGNALS];
+    struct adp_part_told {
+        uint16_t signal, why;
+    } told[ADP_PART_MAX_SIGNALS]; /* the reasons of such lines */
+    uint32_t n_told;
 
     bool has_gates; /* some line's card says which gates there are */
     struct adp_part_gate *gates;

@@ -8,6 +8,7 @@
 
 #include "runtime/analysis/caveats.h"
 #include "runtime/analysis/finding.h"
+#include "runtime/analysis/finding_words.h"
 #include "runtime/analysis/items.h"
 #include "runtime/analysis/logs.h"
 #include "runtime/analysis/overtime.h"
@@ -35,6 +36,20 @@ void adp_report_destroy(struct adp_report *report)
 /* Folders of somebody else's *.jsonl are not ours to report on. */
 static int check_ours(const struct adp_report *report, struct adp_error *err)
 {
+    size_t n;
+    const struct adp_log_file *files = adp_tally_files(report->tally, &n);
+    const struct adp_log_file *other = NULL;
+    bool ours = false;
+    for (size_t i = 0; i < n; i++) {
+        ours |= files[i].decisions || files[i].outcomes || files[i].states ||
+                files[i].scrape_errors;
+        for (int kind = 0; kind < ADP_CORRUPT_UNTERMINATED; kind++)
+            if (files[i].corrupt[kind].n && !other)
+                other = &files[i];
+    }
+    if (other && !ours)
+        return adp_error_at(err, ADP_EINVAL, other->path, 0, 0,
+                            "is no log: none of its lines is one of a log's");
     for (size_t i = 0; i < report->logs.n; i++)
         if (!report->logs.paths[i].foreign)
             return 0;
@@ -80,18 +95,12 @@ int adp_report_read_telling(const char *const *paths, size_t n,
 /* ---- check ---------------------------------------------------------------------------
  */
 
-static const char *name_of(const struct adp_run *run)
-{
-    return run->part->policy ? run->part->policy
-           : run->decided    ? "the policy (the log does not name it)"
-                             : "the log";
-}
-
 /* "policy run: " of the run. */
 static void put_name(FILE *to, const struct adp_run *run)
 {
     const char *named = run->part->run;
-    adp_page_put(to, "%s%s%s", name_of(run), named ? " " : "", named ? named : "");
+    adp_page_put(to, "%s%s%s", adp_finding_subject(run), named ? " " : "",
+                 named ? named : "");
 }
 
 /* Failed items; the third apart, which the finding says already. */
@@ -139,150 +148,13 @@ bool adp_report_check(const struct adp_report *report, FILE *why)
     return good;
 }
 
-/* ---- the finding ---------------------------------------------------------------------
- */
-
 static const char *decisions(uint64_t n)
 {
     return adp_page_plural(n, "decision", "decisions");
 }
 
-static void print_live(FILE *to, const struct adp_run *run)
-{
-    const char *name = name_of(run);
-    const struct adp_part *part = run->part;
-    const char *requests = adp_page_plural(run->offered, "request", "requests");
-    if (run->refused)
-        adp_page_wrap(to, 0, 2, "LIVE: %s refused %" PRIu64 " of %" PRIu64 " %s (%s)%s",
-                      name, run->refused, run->offered, requests,
-                      adp_page_percent((double)run->refused / (double)run->offered).text,
-                      run->unheeded ? ", and more that was not enforced." : ".");
-    else if (run->unheeded)
-        adp_page_wrap(
-            to, 0, 2,
-            "LIVE: %s would have refused %" PRIu64 " of %" PRIu64 " %s (%s); %s", name,
-            run->unheeded, run->offered, requests,
-            adp_page_percent((double)run->unheeded / (double)run->offered).text,
-            adp_part_is_shadow(part) ? "a shadow: nothing of it was enforced, and what "
-                                       "became of the requests is "
-                                       "the governing policy's doing."
-                                     : "none of it was enforced, and all were served.");
-    else if (part->refusals)
-        adp_page_wrap(
-            to, 0, 2, "LIVE: %s refused on %" PRIu64 " %s, and %s admitted in the end.",
-            name, part->refusals, decisions(part->refusals),
-            part->refusals == 1 ? "the request was" : "every one of those requests was");
-    else if (part->fired)
-        adp_page_wrap(to, 0, 2,
-                      "LIVE: a rule of %s held on %" PRIu64 " of %" PRIu64
-                      " %s, though it refused nothing.",
-                      name, part->fired, adp_part_own(part),
-                      decisions(adp_part_own(part)));
-    else
-        adp_page_wrap(to, 0, 2,
-                      "LIVE: the margin of %s reached 0 on %" PRIu64 " of %" PRIu64
-                      " %s, though it refused nothing.",
-                      name, part->margins_firing, part->margins,
-                      decisions(part->margins));
-}
-
-static void print_inert(FILE *to, const struct adp_run *run)
-{
-    const struct adp_part *part = run->part;
-    const struct adp_part_gate *gate = part->n_gates == 1 ? &part->gates[0] : NULL;
-    if (run->ground == ADP_GROUND_GATES && gate && gate->signal)
-        adp_page_wrap(to, 0, 2,
-                      "INERT: %s never fired on %" PRIu64
-                      " %s: it needs %s %s %s, and the nearest was %s.",
-                      name_of(run), part->judged, decisions(part->judged), gate->signal,
-                      adp_finding_op(gate->op), adp_page_exact(gate->threshold).text,
-                      adp_page_number(gate->closest_value).text);
-    else if (run->ground == ADP_GROUND_GATES)
-        adp_page_wrap(to, 0, 2,
-                      "INERT: %s could be judged on %" PRIu64 " of %" PRIu64
-                      " %s and never fired.",
-                      name_of(run), part->judged, adp_part_own(part),
-                      decisions(adp_part_own(part)));
-    else if (run->ground == ADP_GROUND_MARGIN)
-        adp_page_wrap(to, 0, 2,
-                      "INERT: %s never fired on %" PRIu64
-                      " %s: its margin came no nearer to 0 than %s.",
-                      name_of(run), part->margins, decisions(part->margins),
-                      adp_page_number(part->margin).text);
-    else
-        adp_page_wrap(to, 0, 2, "INERT: %s decided %" PRIu64 " %s and refused nothing.",
-                      name_of(run), adp_part_own(part),
-                      adp_page_plural(adp_part_own(part), "time", "times"));
-}
-
-/* "a, b" of the signals the policy reads that nothing supplied; up to three. */
-static void list_unsupplied(const struct adp_part *part, char *to, size_t cap)
-{
-    unsigned n = 0;
-    to[0] = '\0';
-    for (size_t i = 0; i < part->n_gates; i++) {
-        const char *signal = part->gates[i].signal;
-        size_t used = strlen(to);
-        bool again = false;
-        for (size_t k = 0; k < i && signal && !again; k++)
-            again = part->gates[k].signal && strcmp(part->gates[k].signal, signal) == 0;
-        if (!signal || again || adp_finding_supplied(part, signal) || n == 3)
-            continue;
-        const char *why = adp_finding_why(part, signal);
-        snprintf(to + used, cap - used, *why ? "%s%s (%s)" : "%s%s", n++ ? ", " : "",
-                 signal, why);
-    }
-    if (!n && part->signal_quantity && !part->n_gates)
-        snprintf(to, cap, "%s", part->signal_quantity);
-}
-
-static void print_unknown(FILE *to, const struct adp_run *run)
-{
-    const struct adp_part *part = run->part;
-    char signals[256];
-    switch (run->ground) {
-    case ADP_GROUND_NO_DECISIONS:
-        if (run->states)
-            adp_page_wrap(to, 0, 2,
-                          "UNKNOWN: no decisions, %" PRIu64
-                          " state %s. A policy could have "
-                          "fired here only on values in the ranges below.",
-                          run->states, adp_page_plural(run->states, "sample", "samples"));
-        else
-            adp_page_wrap(to, 0, 2, "UNKNOWN: the log holds no decisions.");
-        return;
-    case ADP_GROUND_BASELINE:
-        adp_page_wrap(
-            to, 0, 2,
-            "UNKNOWN: %s is the baseline, by its own flag. It refuses nothing, by "
-            "design; it is what others are compared with.",
-            name_of(run));
-        return;
-    case ADP_GROUND_FAULTS:
-        adp_page_wrap(
-            to, 0, 2,
-            "UNKNOWN: %s failed on every decision; on_error answered, the policy "
-            "never did.",
-            name_of(run));
-        return;
-    default:
-        break;
-    }
-    list_unsupplied(part, signals, sizeof signals);
-    if (signals[0])
-        adp_page_wrap(
-            to, 0, 2,
-            strchr(signals, '(')
-                ? "UNKNOWN: %s could not be judged: %s was absent throughout."
-                : "UNKNOWN: %s could not be judged: %s was never supplied by the "
-                  "metrics.",
-            name_of(run), signals);
-    else
-        adp_page_wrap(to, 0, 2,
-                      "UNKNOWN: %s could not be judged: the signals it reads were never "
-                      "there together.",
-                      name_of(run));
-}
+/* ---- whose it is ---------------------------------------------------------------------
+ */
 
 static void print_param(FILE *to, const struct adp_part_param *param, bool first)
 {
@@ -302,7 +174,7 @@ static void print_who(FILE *to, const struct adp_report *report,
     if (part->policy)
         adp_page_field(to, 15, "policy", "%s%s%s", part->policy,
                        part->baseline ? " (baseline)" : "",
-                       part->shadow ? " (shadow)" : "");
+                       part->shadow || adp_run_watched(run) ? " (shadow)" : "");
     for (size_t i = 0; i < part->n_params; i++)
         print_param(to, &part->params[i], i == 0);
     if (part->run)
@@ -311,20 +183,6 @@ static void print_who(FILE *to, const struct adp_report *report,
         adp_page_field(to, 15, "notes", "%s", part->notes);
     for (size_t i = 0; i < run->n_files; i++)
         adp_page_field(to, 15, i ? "" : "log", "%s", files[run->files[i]].path);
-}
-
-static void print_finding(FILE *to, const struct adp_run *run)
-{
-    switch (run->finding) {
-    case ADP_LIVE:
-        print_live(to, run);
-        return;
-    case ADP_INERT:
-        print_inert(to, run);
-        return;
-    case ADP_UNKNOWN:
-        print_unknown(to, run);
-    }
 }
 
 static void print_caveats(FILE *to, const struct adp_caveats *caveats)
@@ -502,27 +360,53 @@ static void print_liveness(FILE *to, const struct adp_run *run)
 
 enum { NAME = 22 };
 
-static void print_signals(FILE *to, const struct adp_run *run)
+/* One line for all signals that nobody supplied: most engines lack several, and what could
+ * be read must not drown in them. False: out of memory. */
+static bool print_unsupplied(FILE *to, const struct adp_run *run)
+{
+    char *names = NULL;
+    size_t len = 0, n = 0;
+    FILE *list = open_memstream(&names, &len);
+    for (size_t i = 0; list && i < run->n_signals; i++) {
+        char whys[ADP_FINDING_WHYS];
+        adp_finding_whys(run->part, run->signals[i].name, whys);
+        if (!run->signals[i].n && !whys[0])
+            fprintf(list, "%s%s", n++ ? ", " : "", run->signals[i].name);
+    }
+    bool fine = list && fclose(list) == 0;
+    if (fine && n)
+        adp_page_wrap(to, 2, 4, "-- never supplied: %s", names);
+    free(names);
+    return fine;
+}
+
+static int print_signals(FILE *to, const struct adp_run *run)
 {
     if (!run->n_signals)
-        return;
+        return 0;
     adp_page_heading(to, "WHICH SIGNALS MOVED");
     adp_page_name(to, "signal", NAME);
     fprintf(to, "%9s%9s%9s%9s%9s%9s\n", "min", "p50", "p95", "max", "n", "absent");
     for (size_t i = 0; i < run->n_signals; i++) {
         const struct adp_run_signal *signal = &run->signals[i];
-        adp_page_name(to, signal->name, NAME);
+        char whys[ADP_FINDING_WHYS];
+        adp_finding_whys(run->part, signal->name, whys);
+        if (!signal->n && !whys[0])
+            continue;
         if (!signal->n) {
-            fprintf(to, "%9s   %s%s\n", "--",
-                    signal->why[0] ? "absent throughout: " : "never supplied",
-                    signal->why);
+            char label[96];
+            snprintf(label, sizeof label, "%-*.60s%9s", NAME, signal->name, "--");
+            adp_page_field(to, NAME + 14, label, "absent%s %s",
+                           strchr(whys, ' ') ? ":" : " throughout:", whys);
             continue;
         }
+        adp_page_name(to, signal->name, NAME);
         fprintf(to, "%9s%9s%9s%9s%9" PRIu64 "%9s\n", adp_page_number(signal->min).text,
                 adp_page_number(signal->p50).text, adp_page_number(signal->p95).text,
                 adp_page_number(signal->max).text, signal->n,
                 adp_page_percent(signal->absent).text);
     }
+    return print_unsupplied(to, run) ? 0 : ADP_ENOMEM;
 }
 
 static void print_reasons(FILE *to, const struct adp_run *run)
@@ -596,10 +480,34 @@ static void print_arms(FILE *to, const struct adp_run *run)
                   "governing all would make. `admitperf compare --arms` asks the rest.");
 }
 
+/* Of a watch: what it would have done. */
+static void print_would_do(FILE *to, const struct adp_run *run)
+{
+    adp_page_heading(to, "WHAT IT WOULD HAVE DONE");
+    adp_page_put(to, "  would have refused at %" PRIu64 " of %" PRIu64 " %s (%s)\n",
+                 run->unheeded, run->offered,
+                 adp_page_plural(run->offered, "sample", "samples"),
+                 adp_page_percent(share(run->unheeded, run->offered)).text);
+    for (size_t i = 0; i < run->n_reasons; i++) {
+        const struct adp_reason_count *reason = &run->reasons[i];
+        adp_page_name(to, *reason->word ? reason->word : "(no reason given)", NAME);
+        fprintf(to, "%9" PRIu64 "%11s\n", reason->unheeded,
+                adp_page_percent(share(reason->unheeded, run->offered)).text);
+    }
+    adp_page_wrap(
+        to, 2, 4,
+        "A watch sees no request: what this would have cost or bought cannot be "
+        "said.");
+}
+
 static void print_did(FILE *to, const struct adp_run *run)
 {
     if (!run->decided || !run->offered)
         return;
+    if (adp_run_watched(run)) {
+        print_would_do(to, run);
+        return;
+    }
     adp_page_heading(to, "WHAT IT DID");
     adp_page_put(to, "  admitted %s, rejected %s, deferred %s of %" PRIu64 " offered\n",
                  adp_page_percent(share(run->admitted, run->offered)).text,
@@ -611,26 +519,11 @@ static void print_did(FILE *to, const struct adp_run *run)
     print_arms(to, run);
 }
 
-static const char *why_no_goodput(enum adp_no_goodput why)
-{
-    switch (why) {
-    case ADP_GOODPUT_NO_DECISIONS:
-        return "no request was offered";
-    case ADP_GOODPUT_NO_OUTCOMES:
-        return "no outcomes were recorded";
-    case ADP_GOODPUT_NO_SLO:
-        return "no outcome says ok, and there is no SLO to hold ttft_ms against";
-    case ADP_GOODPUT_KNOWN:
-        break;
-    }
-    return "";
-}
-
 static void print_cost(FILE *to, const struct adp_run *run,
                        const struct adp_caveats *caveats)
 {
     double slo = run->part->slo_ttft_ms;
-    if (!run->decided)
+    if (!run->decided || adp_run_watched(run))
         return;
     adp_page_heading(to, "WHAT IT COST");
     print_caveats(to, caveats);
@@ -658,7 +551,7 @@ static void print_cost(FILE *to, const struct adp_run *run,
         fputs("  TTFT of served requests: not recorded\n", to);
     if (isnan(run->goodput)) {
         adp_page_wrap(to, 2, 4, "goodput: not known; %s",
-                      why_no_goodput(run->no_goodput));
+                      adp_finding_no_goodput(run->no_goodput));
         return;
     }
     adp_page_wrap(to, 2, 4,
@@ -741,16 +634,17 @@ static int print_run(FILE *to, const struct adp_report *report, const struct adp
     adp_caveats_of_cost(&cost, run);
     int e = page.broken || cost.broken ? ADP_ENOMEM : 0;
     if (!e) {
-        print_finding(to, run);
+        adp_finding_print(to, run);
         print_who(to, report, run);
         if (page.n)
             adp_page_heading(to, "WHAT WEAKENS THIS PAGE");
         print_caveats(to, &page);
         print_liveness(to, run);
-        print_signals(to, run);
+        e = print_signals(to, run);
         print_did(to, run);
         print_cost(to, run, &cost);
-        adp_overtime_print(to, run);
+        if (!e)
+            e = adp_overtime_print(to, run);
         print_items(to, report, run);
         print_instrument(to, run);
     }
@@ -793,5 +687,5 @@ void adp_report_unread(const struct adp_report *report, FILE *to)
 
 int adp_report_json(const struct adp_report *report, FILE *to)
 {
-    return adp_report_write_json(report->tally, to);
+    return adp_report_write_json(report->tally, &report->logs, to);
 }

@@ -4,10 +4,12 @@
 
 #include "core/line.h"
 #include "runtime/analysis/finding.h"
+#include "runtime/analysis/finding_words.h"
 #include "runtime/analysis/items.h"
 #include "runtime/analysis/page.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 json_t *adp_json_number(double value)
@@ -34,6 +36,30 @@ json_t *adp_json_params(const struct adp_part *part)
         }
     }
     return params;
+}
+
+json_t *adp_json_caveats(const struct adp_caveats *caveats)
+{
+    json_t *list = caveats->broken ? NULL : json_array();
+    for (size_t i = 0; list && i < caveats->n; i++)
+        if (json_array_append_new(list, json_string(caveats->sentences[i]))) {
+            json_decref(list);
+            return NULL;
+        }
+    return list;
+}
+
+json_t *adp_json_quantiles(const struct adp_run *run)
+{
+    json_t *list = json_array();
+    for (int i = 0; run->ttft_n && i < ADP_TTFT_SHARES; i++)
+        if (json_array_append_new(list,
+                                  json_pack("[o, o]", adp_json_number(adp_ttft_shares[i]),
+                                            adp_json_number(run->ttft_at[i])))) {
+            json_decref(list);
+            return NULL;
+        }
+    return list;
 }
 
 /* ---- writing: as jansson would, but for numbers, which are as short as reads back
@@ -143,15 +169,28 @@ static json_t *reasons_of(const struct adp_run *run)
     return reasons;
 }
 
+static json_t *unheeded_of(const struct adp_run *run)
+{
+    json_t *reasons = json_object();
+    for (size_t i = 0; i < run->n_reasons; i++)
+        if (run->reasons[i].unheeded &&
+            json_object_set_new(reasons, run->reasons[i].word,
+                                json_integer((json_int_t)run->reasons[i].unheeded))) {
+            json_decref(reasons);
+            return NULL;
+        }
+    return reasons;
+}
+
 static json_t *signal_of(const struct adp_run_signal *signal)
 {
     if (!signal->n)
         return json_null();
-    return json_pack("{s:o, s:o, s:o, s:o, s:I, s:o}", "min",
-                     adp_json_number(signal->min), "p50", adp_json_number(signal->p50),
-                     "p95", adp_json_number(signal->p95), "max",
-                     adp_json_number(signal->max), "n", (json_int_t)signal->n, "absent",
-                     adp_json_number(signal->absent));
+    return json_pack(
+        "{s:o, s:o, s:o, s:o, s:I, s:o, s:o}", "min", adp_json_number(signal->min), "p50",
+        adp_json_number(signal->p50), "p95", adp_json_number(signal->p95), "max",
+        adp_json_number(signal->max), "n", (json_int_t)signal->n, "absent",
+        adp_json_number(signal->absent), "moved", adp_json_number(signal->moved));
 }
 
 static json_t *signals_of(const struct adp_run *run)
@@ -166,16 +205,35 @@ static json_t *signals_of(const struct adp_run *run)
     return signals;
 }
 
+/* Why signals that no line supplied were absent; "": never supplied. */
+static json_t *absent_of(const struct adp_run *run)
+{
+    json_t *absent = json_object();
+    for (size_t i = 0; i < run->n_signals; i++) {
+        char whys[ADP_FINDING_WHYS];
+        adp_finding_whys(run->part, run->signals[i].name, whys);
+        if (!run->signals[i].n &&
+            json_object_set_new(absent, run->signals[i].name, json_string(whys))) {
+            json_decref(absent);
+            return NULL;
+        }
+    }
+    return absent;
+}
+
 static json_t *gates_of(const struct adp_part *part)
 {
     json_t *gates = json_array();
     for (size_t i = 0; i < part->n_gates; i++) {
         const struct adp_part_gate *gate = &part->gates[i];
         json_t *one = json_pack(
-            "{s:I, s:o, s:o, s:o, s:o, s:I}", "rule", (json_int_t)gate->rule, "signal",
-            adp_json_text(gate->signal), "op", adp_json_text(adp_finding_op(gate->op)),
-            "threshold", adp_json_number(gate->threshold), "closest",
-            adp_json_number(gate->closest_value), "held", (json_int_t)gate->held);
+            "{s:I, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:o}", "rule",
+            (json_int_t)gate->rule, "signal", adp_json_text(gate->signal), "op",
+            adp_json_text(adp_finding_op(gate->op)), "threshold",
+            adp_json_number(gate->threshold), "closest",
+            adp_json_number(gate->closest_value), "held", (json_int_t)gate->held, "read",
+            (json_int_t)gate->read, "distance", adp_json_number(gate->closest), "would",
+            adp_json_number(gate->would));
         if (json_array_append_new(gates, one)) {
             json_decref(gates);
             return NULL;
@@ -256,9 +314,10 @@ static json_t *bin_of(const struct adp_run *run, size_t i)
     for (size_t k = 0; k < run->n_signals && k < ADP_COURSE_SIGNALS; k++) {
         const struct adp_course_reading *reading = &bin->signals[k];
         json_t *one = reading->n
-                          ? json_pack("{s:o, s:o}", "mean",
+                          ? json_pack("{s:o, s:o, s:o}", "mean",
                                       adp_json_number(reading->sum / (double)reading->n),
-                                      "max", adp_json_number(reading->max))
+                                      "min", adp_json_number(reading->min), "max",
+                                      adp_json_number(reading->max))
                           : json_null();
         if (json_object_set_new(signals, run->signals[k].name, one)) {
             json_decref(signals);
@@ -319,19 +378,104 @@ static json_t *items_of(const struct adp_tally *tally, const struct adp_run *run
 static json_t *instrument_of(const struct adp_run *run)
 {
     return json_pack(
-        "{s:I, s:I, s:I, s:I, s:I, s:I}", "dropped",
+        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "dropped",
         (json_int_t)(run->loss.recorded + run->loss.unrecorded), "corrupt_lines",
         (json_int_t)run->corrupt_lines, "faults", (json_int_t)run->part->faults,
         "scrape_errors", (json_int_t)run->scrape_errors, "orphan_outcomes",
-        (json_int_t)run->orphans, "duplicate_outcomes", (json_int_t)run->duplicates);
+        (json_int_t)run->orphans, "duplicate_outcomes", (json_int_t)run->duplicates,
+        "dropped_unrecorded", (json_int_t)run->loss.unrecorded, "decisions",
+        (json_int_t)(run->decided ? run->part->lines : 0), "outcomes",
+        (json_int_t)run->outcomes, "states", (json_int_t)run->states, "writers",
+        (json_int_t)run->part->n_instances, "refused_outcomes",
+        (json_int_t)run->refused_outcomes, "ttft_out_of_range",
+        (json_int_t)run->ttft_off);
+}
+
+/* Where each parameter's value comes from; null: the log does not say. */
+static json_t *provenance_of(const struct adp_part *part)
+{
+    json_t *provenance = json_object();
+    for (size_t i = 0; i < part->n_params; i++)
+        if (json_object_set_new(provenance, part->params[i].name,
+                                adp_json_text(part->params[i].provenance))) {
+            json_decref(provenance);
+            return NULL;
+        }
+    return provenance;
+}
+
+static json_t *logs_of(const struct adp_tally *tally, const struct adp_run *run)
+{
+    size_t n;
+    const struct adp_log_file *files = adp_tally_files(tally, &n);
+    json_t *logs = json_array();
+    for (size_t i = 0; i < run->n_files; i++)
+        if (json_array_append_new(logs, adp_json_text(files[run->files[i]].path))) {
+            json_decref(logs);
+            return NULL;
+        }
+    return logs;
+}
+
+/* As the page says it. */
+static json_t *finding_of(const struct adp_run *run)
+{
+    struct adp_sentence sentence;
+    if (adp_sentence_begin(&sentence))
+        return NULL;
+    adp_finding_print(sentence.to, run);
+    char *text = adp_sentence_end(&sentence);
+    json_t *finding = text ? json_string(text) : NULL;
+    free(text);
+    return finding;
+}
+
+static json_t *weakness_of(const struct adp_tally *tally, const struct adp_run *run)
+{
+    struct adp_caveats caveats = { 0 };
+    adp_caveats_of_instrument(&caveats, tally, run);
+    adp_caveats_of_finding(&caveats, run);
+    json_t *list = adp_json_caveats(&caveats);
+    adp_caveats_finish(&caveats);
+    return list;
+}
+
+static json_t *cost_of(const struct adp_run *run)
+{
+    struct adp_caveats caveats = { 0 };
+    adp_caveats_of_cost(&caveats, run);
+    json_t *list = adp_json_caveats(&caveats);
+    adp_caveats_finish(&caveats);
+    const char *unknown = adp_finding_no_goodput(run->no_goodput);
+    return json_pack("{s:o, s:o, s:I, s:I, s:I, s:I, s:o}", "caveats", list,
+                     "slo_ttft_ms", adp_json_number(run->part->slo_ttft_ms), "answered",
+                     (json_int_t)run->answered, "met", (json_int_t)run->met, "cancelled",
+                     (json_int_t)run->cancelled, "failed", (json_int_t)run->failed,
+                     "no_goodput", adp_json_text(*unknown ? unknown : NULL));
+}
+
+/* What a page says in words, and whose it is. */
+static json_t *words_of(const struct adp_tally *tally, const struct adp_run *run)
+{
+    const struct adp_part *part = run->part;
+    const struct adp_run_signal *moved = run->most_moved;
+    return json_pack(
+        "{s:o, s:o, s:o, s:b, s:o, s:o, s:I, s:o, s:o, s:o, s:I, s:I, s:o}", "finding",
+        finding_of(run), "notes", adp_json_text(part->notes), "logs", logs_of(tally, run),
+        "shadow", (int)(part->shadow > 0), "provenance", provenance_of(part), "caveats",
+        weakness_of(tally, run), "decisions", (json_int_t)adp_part_own(part),
+        "most_moved", adp_json_text(moved ? moved->name : NULL), "absent", absent_of(run),
+        "cost", cost_of(run), "deferred", (json_int_t)run->deferred, "refused_by_fault",
+        (json_int_t)run->refused_by_fault, "by_reason_not_enforced", unheeded_of(run));
 }
 
 static json_t *run_of(const struct adp_tally *tally, const struct adp_run *run)
 {
     const struct adp_part *part = run->part;
     json_t *ttft =
-        json_pack("{s:o, s:o, s:I}", "p50", adp_json_number(run->ttft_p50), "p95",
-                  adp_json_number(run->ttft_p95), "n", (json_int_t)run->ttft_n);
+        json_pack("{s:o, s:o, s:I, s:o}", "p50", adp_json_number(run->ttft_p50), "p95",
+                  adp_json_number(run->ttft_p95), "n", (json_int_t)run->ttft_n, "within",
+                  adp_json_quantiles(run));
     json_t *more = json_pack(
         "{s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o}", "params", adp_json_params(part),
         "rules", rules_of(part), "margin", margin_of(part), "rate",
@@ -349,7 +493,10 @@ static json_t *run_of(const struct adp_tally *tally, const struct adp_run *run)
         signals_of(run), "gates", gates_of(part), "ttft_ms", ttft, "goodput",
         adp_json_number(run->goodput), "instrument", instrument_of(run), "items",
         items_of(tally, run));
-    bool whole = all && more && !json_object_update(all, more);
+    json_t *words = words_of(tally, run);
+    bool whole = all && more && words && !json_object_update(all, more) &&
+                 !json_object_update(all, words);
+    json_decref(words);
     json_decref(more);
     if (!whole) {
         json_decref(all);
@@ -358,17 +505,38 @@ static json_t *run_of(const struct adp_tally *tally, const struct adp_run *run)
     return all;
 }
 
-int adp_report_write_json(const struct adp_tally *tally, FILE *to)
+static json_t *unread_of(const struct adp_log_list *logs)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; logs && i < logs->n_unread; i++)
+        if (json_array_append_new(
+                list, json_pack("{s:o, s:o}", "log", adp_json_text(logs->unread[i].path),
+                                "why", adp_json_text(logs->unread[i].why)))) {
+            json_decref(list);
+            return NULL;
+        }
+    return list;
+}
+
+int adp_report_write_json(const struct adp_tally *tally, const struct adp_log_list *logs,
+                          FILE *to)
 {
     size_t n;
     const struct adp_run *runs = adp_tally_runs(tally, &n);
-    if (n == 1)
-        return adp_json_write_take(run_of(tally, &runs[0]), to);
-    json_t *list = json_array();
+    json_t *list = json_array(), *first = NULL;
     for (size_t i = 0; i < n; i++)
         if (json_array_append_new(list, run_of(tally, &runs[i]))) {
             json_decref(list);
             return ADP_ENOMEM;
         }
-    return adp_json_write_take(json_pack("{s:o}", "runs", list), to);
+    if (n != 1)
+        return adp_json_write_take(
+            json_pack("{s:o, s:o}", "runs", list, "not_read", unread_of(logs)), to);
+    first = json_incref(json_array_get(list, 0));
+    json_decref(list);
+    if (json_object_set_new(first, "not_read", unread_of(logs))) {
+        json_decref(first);
+        return ADP_ENOMEM;
+    }
+    return adp_json_write_take(first, to);
 }

@@ -880,7 +880,11 @@ static int find_copies(struct adp_tally *tally)
 struct wanted {
     const struct adp_numbers *sample;
     double *p50, *p95;
+    double *at; /* ADP_TTFT_SHARES of them; NULL: not asked for */
 };
+
+const double adp_ttft_shares[ADP_TTFT_SHARES] = { .01, .05, .10, .20, .25, .30, .40, .50,
+                                                  .60, .70, .75, .80, .90, .95, .99, 1 };
 
 struct ranking {
     struct adp_store *store;
@@ -892,7 +896,7 @@ struct ranking {
 };
 
 static int want(struct ranking *ranking, const struct adp_numbers *sample, double *p50,
-                double *p95)
+                double *p95, double *at)
 {
     struct wanted *all =
         adp_grow(ranking->wanted, &ranking->cap, ranking->n + 1, sizeof *all);
@@ -901,8 +905,10 @@ static int want(struct ranking *ranking, const struct adp_numbers *sample, doubl
     ranking->wanted = all;
     ranking->values += sample->pile.n;
     *p50 = *p95 = NAN;
+    for (int i = 0; at && i < ADP_TTFT_SHARES; i++)
+        at[i] = NAN;
     if (sample->pile.n)
-        all[ranking->n++] = (struct wanted) { sample, p50, p95 };
+        all[ranking->n++] = (struct wanted) { sample, p50, p95, at };
     return 0;
 }
 
@@ -917,6 +923,9 @@ static void rank_samples(void *context, unsigned worker)
         *e = adp_numbers_ranks(ranking->store, wanted->sample, shares, 2, ranks);
         *wanted->p50 = *e ? NAN : ranks[0];
         *wanted->p95 = *e ? NAN : ranks[1];
+        if (!*e && wanted->at)
+            *e = adp_numbers_ranks(ranking->store, wanted->sample, adp_ttft_shares,
+                                   ADP_TTFT_SHARES, wanted->at);
     }
 }
 
@@ -948,11 +957,10 @@ static int fill_signals(struct adp_tally *tally, struct adp_run *run,
     for (size_t i = 0; i < part->n_signals; i++) {
         const struct adp_numbers *sample = &part->signals[i].sample;
         struct adp_run_signal *signal = &signals[i];
-        if (want(ranking, sample, &signal->p50, &signal->p95))
+        if (want(ranking, sample, &signal->p50, &signal->p95, NULL))
             return ADP_ENOMEM;
         signal->name = part->signals[i].name;
         signal->n = sample->pile.n;
-        signal->why = part->signals[i].why;
         signal->absent = 1 - (double)signal->n / (double)part->lines;
         signal->min = adp_numbers_min(sample);
         signal->max = adp_numbers_max(sample);
@@ -973,12 +981,13 @@ static int fill_percentiles(struct adp_tally *tally)
         e = run->part->lines ? fill_signals(tally, run, &ranking) : 0;
         run->ttft_n = requests->ttft.pile.n;
         if (!e)
-            e = want(&ranking, &requests->ttft, &run->ttft_p50, &run->ttft_p95);
+            e = want(&ranking, &requests->ttft, &run->ttft_p50, &run->ttft_p95,
+                     run->ttft_at);
         for (int arm = 0; arm < ADP_ARMS && !e; arm++) {
             struct adp_arm_count *count = &run->arms[arm];
             count->ttft_n = requests->ttft_by_arm[arm].pile.n;
             e = want(&ranking, &requests->ttft_by_arm[arm], &count->ttft_p50,
-                     &count->ttft_p95);
+                     &count->ttft_p95, NULL);
         }
     }
     if (!e)

@@ -61,11 +61,14 @@ struct adp_arm_count {
     double ttft_p50, ttft_p95; /* ms, served requests; NaN */
 };
 
+/* The shares at which the TTFT of a run is known, ascending; the last is 1. */
+enum { ADP_TTFT_SHARES = ADP_NUMBERS_RANKS };
+extern const double adp_ttft_shares[ADP_TTFT_SHARES];
+
 struct adp_run_signal {
     const char *name;
-    uint64_t n;      /* readings that were there */
-    double absent;   /* share of lines without one */
-    const char *why; /* a reason that was told, apart from never_supplied; "" : none */
+    uint64_t n;    /* readings that were there */
+    double absent; /* share of lines without one */
     double min, p50, p95, max;
     double moved; /* (max - min) / mean of |reading|: how much it moved, unit-free */
 };
@@ -133,7 +136,8 @@ struct adp_run {
     double goodput;             /* NaN: see no_goodput */
     enum adp_no_goodput no_goodput;
     uint64_t ttft_n;
-    double ttft_p50, ttft_p95; /* ms, served requests; NaN */
+    double ttft_p50, ttft_p95;       /* ms, served requests; NaN */
+    double ttft_at[ADP_TTFT_SHARES]; /* ms: that share of them took no longer; NaN */
 
     const struct adp_run_signal *signals;
     size_t n_signals;
@@ -143,6 +147,18 @@ struct adp_run {
     uint64_t corrupt_lines, scrape_errors, orphans, states;
     struct adp_lanes_loss loss;
 };
+
+/* Policies were asked about samples (`admitperf watch`), and no request stands behind a
+ * decision: none has an id, an outcome or was enforced, and each has its sample. Every line
+ * of a watch is a shadow's, whatever its role. [any] */
+static inline bool adp_run_watched(const struct adp_run *run)
+{
+    const struct adp_part *part = run->part;
+    return run->decided && part->anonymous == part->lines &&
+           part->unenforced == part->lines && !run->outcomes && !run->orphans &&
+           !part->prompt_tokens.pile.n && run->states >= part->lines &&
+           run->states - part->lines <= part->n_instances;
+}
 
 /* A file that holds again what is counted already, and so is not. */
 struct adp_again {

@@ -9,8 +9,9 @@
 
 static const char COUNTING[] = "Counting", VERDICTS[] = "Verdicts",
                   FINDING[] = "The finding", SIGNALS[] = "Signals",
-                  COMPARING[] = "Comparing", RECORD[] = "The record",
-                  REASONS[] = "Reasons", CARD[] = "The card", ITEMS[] = "Reporting items";
+                  WHYS[] = "Why a signal is absent", COMPARING[] = "Comparing",
+                  RECORD[] = "The record", REASONS[] = "Reasons", CARD[] = "The card",
+                  ITEMS[] = "Reporting items";
 
 static const struct adp_term terms[] = {
     { "offered", COUNTING,
@@ -75,6 +76,11 @@ static const struct adp_term terms[] = {
       false },
     { "shadow", VERDICTS,
       "The role of a policy that is asked and recorded and never enforced.", false },
+    { "governed", VERDICTS, "The arm of requests that get the policy's verdict.", false },
+    { "ungoverned", VERDICTS,
+      "The arm of requests that are admitted whatever the policy says, which is "
+      "recorded.",
+      false },
     { "arm", VERDICTS,
       "The side of the enforcement split a request falls on, governed or ungoverned, by "
       "its "
@@ -135,11 +141,80 @@ static const struct adp_term terms[] = {
       "and "
       "never in a range.",
       false },
-    { "never supplied", SIGNALS, "Absent on every decision: shown as --.", false },
     { "state sample", SIGNALS,
       "A line that holds metrics and signals without a decision: a snapshot, or what "
       "watch "
       "writes.",
+      false },
+
+    { "running", SIGNALS, "Requests that the engine works on. A signal.", false },
+    { "gpu_util", SIGNALS, "Share of time in which the GPU was busy. A signal, a ratio.",
+      false },
+    { "gpu_mem", SIGNALS, "Share of the GPU's memory in use. A signal, a ratio.", false },
+    { "prefix_hit_rate", SIGNALS,
+      "Share of prompt tokens found in the cache since the page before. A signal, a "
+      "ratio.",
+      false },
+    { "preemption_rate", SIGNALS,
+      "Requests a second that were put back for want of KV cache. A signal.", false },
+    { "prefill_rate", SIGNALS,
+      "Prompt tokens a second that the engine took in. A signal.", false },
+    { "decode_rate", SIGNALS, "Tokens a second that the engine put out. A signal.",
+      false },
+    { "ttft_p95", SIGNALS,
+      "95th percentile of time to first token, in seconds, since the page before. A "
+      "signal.",
+      false },
+    { "itl_p95", SIGNALS,
+      "95th percentile of the time between tokens, in seconds, since the page before. A "
+      "signal.",
+      false },
+    { "kv_capacity", SIGNALS, "How many tokens the KV cache holds. A signal.", false },
+
+    { "never supplied", WHYS,
+      "No source has all of its metrics on the page; on every decision: shown as --.",
+      false },
+    { "out_of_range", WHYS,
+      "A value outside the signal's range: most often a percentage in a ratio's place. "
+      "It is left out, never clamped.",
+      false },
+    { "not_finite", WHYS,
+      "NaN or infinite, as some exporters print before the first request.", false },
+    { "divisor_zero", WHYS,
+      "A ratio with nothing below the line: no lookup yet, a capacity of 0.", false },
+    { "first_sample", WHYS,
+      "A counter that was seen once: what it grew by is not known before the second "
+      "page.",
+      false },
+    { "counter_reset", WHYS,
+      "A counter went down, as after a restart of its engine: growth is known from the "
+      "next page on.",
+      false },
+    { "blank", WHYS, "What its exporter prints for \"no reading\".", false },
+    { "asleep", WHYS, "Its engine sleeps: gauges of a sleeping engine are no headroom.",
+      false },
+    { "frozen", WHYS,
+      "Its engine says that it runs requests and has counted nothing for 30 s: it is not "
+      "believed.",
+      false },
+    { "no_partner", WHYS,
+      "Arithmetic between metrics found no series with the same labels.", false },
+    { "ambiguous", WHYS,
+      "Several series, and the source declares no aggregate: nothing is guessed.",
+      false },
+    { "stale", WHYS, "Older than max_age: the page, or its timestamp.", false },
+    { "too_many", WHYS, "More series than can be held at once.", false },
+    { "no_snapshot", WHYS, "No page was published yet.", false },
+    { "nothing_observed", WHYS,
+      "A percentile of nothing: no observation came since the page before.", false },
+    { "above_last_bound", WHYS,
+      "A percentile beyond the histogram's last finite bucket: how far cannot be said.",
+      false },
+    { "part_of_total", WHYS,
+      "A series that another, which was used, holds already. Left out, and no loss.",
+      false },
+    { "no reason or others", WHYS,
+      "Lines that give no reason for an absence, or one more than a page tells apart.",
       false },
 
     { "experiment", COMPARING,
@@ -243,6 +318,15 @@ static const struct adp_term terms[] = {
       "or the default.",
       true },
 
+    { "fitted", CARD, "Of a parameter: found on this system.", false },
+    { "inherited", CARD, "Of a parameter: taken from elsewhere, such as a paper.",
+      false },
+    { "default", CARD,
+      "Of a parameter: the policy's own, or nobody said where it is from.", false },
+
+    { "evidenced", ITEMS, "The log holds the fact that the item rests on: ✓.", false },
+    { "failed", ITEMS, "The log holds a fact that speaks against it: ✗.", false },
+    { "not recorded", ITEMS, "The log does not say: —.", false },
     { "capacity-relative load", ITEMS, "Item 1: offered rate over serveable capacity.",
       true },
     { "calibrated deadlines", ITEMS, "Item 2: SLO over unloaded latency.", true },
@@ -286,9 +370,14 @@ const struct adp_term *adp_term_find(const char *word)
     return NULL;
 }
 
+static const char SURVEY[] =
+    "[survey]: the term is used in the sense of the survey of sixteen papers on "
+    "admission "
+    "control that AdmitPerf for Python, and so this one, is aligned with.";
+
 static void print_term(FILE *to, const struct adp_term *term)
 {
-    adp_page_field(to, 26, term->word, "%s%s", term->meaning,
+    adp_page_field(to, 28, term->word, "%s%s", term->meaning,
                    term->survey ? " [survey]" : "");
 }
 
@@ -300,12 +389,19 @@ int adp_terms_print(FILE *to, const char *word, struct adp_error *err)
         for (size_t i = 0; i < TERMS; i++)
             words[i] = terms[i].word;
         const char *nearest = adp_error_nearest(word, words);
+        for (size_t i = 0; i < TERMS && !nearest && *word; i++)
+            nearest = strcasestr(words[i], word) ? words[i] : NULL;
         return adp_error_set(err, ADP_ENOENT, "\"%s\" is not a term%s%s%s", word,
-                             nearest ? ", did you mean \"" : "", nearest ? nearest : "",
+                             nearest ? ", did you mean \"" : "",
+                             nearest ? nearest : "; without a word, all are listed",
                              nearest ? "\"?" : "");
     }
     if (term) {
         print_term(to, term);
+        if (term->survey) {
+            adp_page_put(to, "\n");
+            adp_page_wrap(to, 0, 0, "%s", SURVEY);
+        }
         return adp_page_end(to);
     }
     for (size_t i = 0; i < TERMS; i++) {
@@ -313,6 +409,7 @@ int adp_terms_print(FILE *to, const char *word, struct adp_error *err)
             adp_page_put(to, i ? "\n%s\n" : "%s\n", terms[i].group);
         print_term(to, &terms[i]);
     }
-    fputs("\n[survey]: the term is the survey's, in its sense.\n", to);
+    adp_page_put(to, "\n");
+    adp_page_wrap(to, 0, 0, "%s", SURVEY);
     return adp_page_end(to);
 }

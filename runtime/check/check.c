@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/mman.h>
 #include <time.h>
 
@@ -216,7 +217,9 @@ static int choose(struct run *run, const char *only, struct adp_error *err)
         memset(run->shown, 1, sizeof run->shown);
         return 0;
     }
-    int i = find(only, strlen(only));
+    int i = N_CHECKS - 1;
+    while (i >= 0 && strcasecmp(checks[i].id, only) != 0)
+        i--;
     if (i < 0) {
         const char *near = adp_error_nearest(only, ids);
         return adp_error_set(err, ADP_EINVAL,

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How a page is got at: the options that commands with a URL have in common, and times as
- * they are typed. */
+/* How a page is got at: the options that commands with a URL have in common. */
 #ifndef ADP_RUNTIME_CLI_ACCESS_H
 #define ADP_RUNTIME_CLI_ACCESS_H
 
@@ -28,8 +27,5 @@ enum {
 /* Takes one of them into `into`; false: it is none. */
 bool adp_access_take(struct adp_scrape_target *into, int option, const char *value);
 bool adp_access_is_given(const struct adp_scrape_target *target);
-
-/* A duration as in a configuration, or a bare number: seconds. */
-bool adp_access_time(const char *text, uint64_t *ret_ns);
 
 #endif

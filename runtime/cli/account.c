@@ -88,6 +88,12 @@ static void print_absent(const struct adp_account *a, uint32_t i)
             adp_page_put(stdout, "; %s needs a second page: --twice", source);
     } else if (r->why == ADP_WHY_ABOVE_LAST_BOUND) {
         adp_page_put(stdout, "; more than %s in %s", number(r->bound), source);
+    } else if (r->why == ADP_WHY_OUT_OF_RANGE) {
+        double lo, hi;
+        adp_signals_range(a->set, i, &lo, &hi);
+        adp_page_put(stdout, ": %s in %s, expected %s to %s", number(r->outside), source,
+                     number(lo), number(hi));
+        print_skipped(r);
     } else if (r->why == ADP_WHY_AMBIGUOUS) {
         adp_page_put(stdout, "; series of %s differ in %s, declare aggregate:", source,
                      r->differ);

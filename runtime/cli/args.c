@@ -115,6 +115,11 @@ struct adp_args adp_args_of(const struct adp_command *command, int argc, char **
     };
 }
 
+const char *adp_args_program(const struct adp_args *args)
+{
+    return args->argc && args->argv[0][0] ? args->argv[0] : "admitperf";
+}
+
 const char *const *adp_args_operands(const struct adp_args *args)
 {
     return (const char *const *)args->operands;

@@ -47,6 +47,9 @@ int adp_args_next(struct adp_args *args);
 struct adp_args adp_args_of(const struct adp_command *command, int argc, char **argv,
                             int at);
 
+/* The program as it was called, which a shell takes again in the same folder. */
+const char *adp_args_program(const struct adp_args *args);
+
 /* The operands met until now, args->n_operands of them; borrowed from argv. */
 const char *const *adp_args_operands(const struct adp_args *args);
 

@@ -260,6 +260,18 @@ static int publish(adp_runtime *runtime, struct asked *asked, struct moment *mom
     return 0;
 }
 
+static int answer(const struct adp_explained *e, const struct asked *asked,
+                  adp_error *err)
+{
+    if (!asked->json) {
+        adp_explain_note(e, asked->n_pages > 0);
+        adp_explain_text(e);
+        return 0;
+    }
+    int code = adp_explain_json(e);
+    return code < 0 ? adp_error_set(err, code, "out of memory") : 0;
+}
+
 static int ask(adp_runtime *runtime, struct asked *asked, struct moment *moment,
                adp_error *err)
 {
@@ -277,10 +289,8 @@ static int ask(adp_runtime *runtime, struct asked *asked, struct moment *moment,
     code = adp_host_explain(lane, &asked->facts, &e.decision, &e.why);
     if (code < 0)
         adp_error_set(err, code, "the runtime does not decide");
-    else if (!asked->json)
-        adp_explain_text(&e);
-    else if ((code = adp_explain_json(&e)) < 0)
-        adp_error_set(err, code, "out of memory");
+    else
+        code = answer(&e, asked, err);
     adp_lane_close(lane);
     return code;
 }

@@ -117,8 +117,17 @@ static void show(void *ctx, const char *policy, uint32_t repeat)
     fprintf(stderr, "\r\033[K%s, run %u of %u", policy, repeat, request->demo.repeats);
 }
 
+static void say_report(const char *program, const char *path)
+{
+    printf("\nLook further:\n  ");
+    adp_say_word(stdout, program);
+    printf(" report ");
+    adp_say_word(stdout, path);
+    printf("\n");
+}
+
 /* The comparison of what was just written, and how to look further. */
-static int conclude(const char *out)
+static int conclude(const char *program, const char *out)
 {
     char path[4096];
     const char *const roots[] = { path };
@@ -131,10 +140,11 @@ static int conclude(const char *out)
     }
     adp_compare_print(compare, stdout); /* a failure to write is seen at the end */
     adp_compare_destroy(compare);
-    printf("\nLook further:\n  admitperf report ");
     snprintf(path, sizeof path, "%s/" ADP_DEMO_EXPERIMENT "/kv_threshold", out);
-    adp_say_word(stdout, path);
-    printf("\n  admitperf compare --experiment " ADP_DEMO_EXPERIMENT);
+    say_report(program, path);
+    printf("  ");
+    adp_say_word(stdout, program);
+    printf(" compare --experiment " ADP_DEMO_EXPERIMENT);
     if (strcmp(out, DEFAULT_OUT) != 0) {
         putchar(' ');
         adp_say_word(stdout, out);
@@ -154,7 +164,7 @@ static void say_stopped(int signal, const struct adp_demo_options *demo,
 }
 
 /* The page on what a configuration's policies did. */
-static int conclude_config(const char *folder)
+static int conclude_config(const char *program, const char *folder)
 {
     struct adp_report *report;
     struct adp_error err = { 0 };
@@ -164,9 +174,7 @@ static int conclude_config(const char *folder)
     }
     adp_report_print(report, stdout);
     adp_report_destroy(report);
-    printf("\nLook further:\n  admitperf report ");
-    adp_say_word(stdout, folder);
-    printf("\n");
+    say_report(program, folder);
     return ADP_EXIT_DONE;
 }
 
@@ -200,6 +208,7 @@ static int run(struct adp_args *args)
     }
     if (failed)
         return ADP_EXIT_BAD;
-    return request.demo.config ? conclude_config(result.folder)
-                               : conclude(request.demo.out);
+    const char *program = adp_args_program(args);
+    return request.demo.config ? conclude_config(program, result.folder)
+                               : conclude(program, request.demo.out);
 }

@@ -44,7 +44,7 @@ const struct adp_command adp_cmd_new = {
     .about =
         "Makes a folder in which `make test` builds NAME.so against the installed SDK\n"
         "and holds what it answers against rows.txt, a table of metrics and verdicts.\n"
-        "NAME.yaml runs it. What is made is yours; no licence comes with it.\n"
+        "NAME.yaml runs it. What is made is yours, under a licence of yours.\n"
         "\n"
         "NAME is [a-z][a-z0-9_]*, at most 63, and no policy's that is found by name.",
     .options = options,

@@ -30,9 +30,11 @@ const struct adp_command adp_cmd_policies = {
     .about =
         "Without a name: every policy in the folders of $ADMITPERF_PLUGIN_PATH "
         "(absolute,\n"
-        "colon-separated) and in the installed folder; of two with one name the first "
-        "is\n"
-        "what `use: NAME` loads. A word with a slash is a file.\n"
+        "colon-separated), in the build tree of a program that was not installed, and "
+        "in the\n"
+        "installed folder; of two with one name the first is what `use: NAME` loads. A "
+        "word\n"
+        "with a slash is a file.\n"
         "\n"
         "Each policy is really loaded, in a process of its own that may do little else, "
         "so\n"
@@ -67,17 +69,33 @@ static const char *number(double value)
     return text;
 }
 
-static void print_param(const struct adp_param *p, const char *lead, bool whole)
+/* Columns of the longest name of a signal or parameter, 16 at least. */
+static int name_width(const struct adp_loaded *loaded)
+{
+    size_t width = 16;
+    for (uint32_t i = 0; i < loaded->policy.n_signals; i++) {
+        size_t n = strlen(adp_loaded_signal(loaded, i).name);
+        width = n > width ? n : width;
+    }
+    for (uint32_t i = 0; i < loaded->policy.n_params; i++) {
+        size_t n = strlen(adp_loaded_param(loaded, i).name);
+        width = n > width ? n : width;
+    }
+    return (int)width;
+}
+
+static void print_param(const struct adp_param *p, const char *lead, int width,
+                        bool whole)
 {
     const char *unit = p->unit && p->unit[0] ? p->unit : kind_word(p->kind);
-    printf("  %-8s  %-16s  %s, %s to %s, ", lead, p->name, unit, number(p->lo),
+    printf("  %-8s  %-*s  %s, %s to %s, ", lead, width, p->name, unit, number(p->lo),
            number(p->hi));
     if (p->flags & ADP_REQUIRED)
         printf("required\n");
     else
         printf("default %s\n", number(p->dflt));
     if (whole && p->doc)
-        printf("  %-8s  %-16s  %s\n", "", "", p->doc);
+        printf("  %-8s  %-*s  %s\n", "", width, "", p->doc);
 }
 
 static void print_gates(const struct adp_loaded *loaded)
@@ -127,14 +145,15 @@ static void print_policy(const struct adp_loaded *loaded, bool whole)
     printf("%s%s%s%s", p->name, p->version ? " " : "", p->version ? p->version : "",
            loaded->baseline ? " (baseline)" : "");
     printf("%s%s\n", p->doc ? ": " : "", p->doc ? p->doc : "");
+    int width = name_width(loaded);
     for (uint32_t i = 0; i < p->n_signals; i++) {
         struct adp_signal s = adp_loaded_signal(loaded, i);
-        printf("  %-8s  %-16s  %s%s\n", i ? "" : "reads", s.name, s.unit,
+        printf("  %-8s  %-*s  %s%s\n", i ? "" : "reads", width, s.name, s.unit,
                s.flags & ADP_REPLICAS ? ", per replica too" : "");
     }
     for (uint32_t i = 0; i < p->n_params; i++) {
         struct adp_param param = adp_loaded_param(loaded, i);
-        print_param(&param, i ? "" : "takes", whole);
+        print_param(&param, i ? "" : "takes", width, whole);
     }
     if (p->flags & ADP_TAKES_CONFIG)
         printf("  %-8s  %s\n", p->n_params ? "" : "takes", "a config of its own");
@@ -407,8 +426,9 @@ static int list_all(struct listing *list)
         return ADP_EXIT_BAD;
     }
     if (!list->found) {
-        adp_say("no policy found: neither in $ADMITPERF_PLUGIN_PATH nor in the "
-                "installed folder");
+        adp_say("no policy found: neither in $ADMITPERF_PLUGIN_PATH%s nor in the "
+                "installed folder",
+                getenv("ADMITPERF_PLUGIN_PATH") ? "" : ", which is not set,");
         return ADP_EXIT_BAD;
     }
     return ADP_EXIT_DONE;

@@ -75,8 +75,9 @@ struct asked {
 
 static int bad_time(struct adp_args *args)
 {
-    return adp_args_wrong(args, "--%s takes a time above 0, such as 10s, found \"%s\"",
-                          args->option->name, args->value);
+    return adp_args_wrong(
+        args, "--%s takes a time above 0 with its unit, such as 10s, found \"%s\"",
+        args->option->name, args->value);
 }
 
 /* -1: taken; else what to exit with. */
@@ -93,11 +94,11 @@ static int take(struct adp_args *args, int option, struct asked *ret)
         ret->twice = args->value;
         return -1;
     case OPT_INTERVAL:
-        return adp_access_time(args->value, &ret->interval_ns) && ret->interval_ns
+        return adp_config_duration(args->value, &ret->interval_ns) && ret->interval_ns
                    ? -1
                    : bad_time(args);
     case OPT_TIMEOUT:
-        return adp_access_time(args->value, &ret->timeout_ns) && ret->timeout_ns
+        return adp_config_duration(args->value, &ret->timeout_ns) && ret->timeout_ns
                    ? -1
                    : bad_time(args);
     case ADP_ARGS_OPERAND:
@@ -125,10 +126,10 @@ static int check(struct adp_args *args, struct asked *a)
     if (!a->as.cert_file != !a->as.key_file)
         return adp_args_wrong(args, "--cert-file and --key-file go together");
     if (a->is_url && a->twice &&
-        (!adp_access_time(a->twice, &a->apart_ns) || a->apart_ns < 50000000u))
+        (!adp_config_duration(a->twice, &a->apart_ns) || a->apart_ns < 50000000u))
         return adp_args_wrong(
             args,
-            "--twice takes, behind a URL, a time of at least 50ms, such "
+            "--twice takes, behind a URL, a time of at least 50ms with its unit, such "
             "as 10s, found \"%s\"",
             a->twice);
     if (a->interval_ns && (a->is_url || !a->twice))

@@ -42,7 +42,7 @@ static const struct adp_option options[] = {
       "FILE's scrape:)" },
     { 'o', "output", "FILE",
       "the log (default " DEFAULT_OUT "); one that holds\n"
-      "something already is refused" },
+      "something already is refused, failures apart" },
     { OPT_APPEND, "append", NULL, "add to the log instead" },
     { OPT_POLICY, "policy", "POLICY",
       "ask it about every sample: NAME, or the path of a\n"
@@ -107,7 +107,7 @@ static bool take_time(struct adp_args *args, uint64_t lo_ns, uint64_t hi_ns,
                       const char *expected, uint64_t *ret_ns)
 {
     uint64_t ns;
-    if (adp_access_time(args->value, &ns) && ns >= lo_ns && ns <= hi_ns) {
+    if (adp_config_duration(args->value, &ns) && ns >= lo_ns && ns <= hi_ns) {
         *ret_ns = ns;
         return true;
     }
@@ -132,15 +132,18 @@ static int take(struct adp_args *args, int option, struct request *r)
         break;
     case OPT_FOR:
         fine = take_time(args, 1000000u, 366 * 86400000000000u,
-                         "a time from 1ms to 366d, such as 90s, 10m or 1h", &r->for_ns);
+                         "a time from 1ms to 366d, with its unit, such as 90s, 10m or 1h",
+                         &r->for_ns);
         break;
     case OPT_EVERY:
-        fine = take_time(args, 50000000u, 3600000000000u,
-                         "a time from 50ms to 1h, such as 1s", &r->every_ns);
+        fine =
+            take_time(args, 50000000u, 3600000000000u,
+                      "a time from 50ms to 1h with its unit, such as 1s", &r->every_ns);
         break;
     case OPT_TIMEOUT:
-        fine = take_time(args, 1000000u, 3600000000000u,
-                         "a time from 1ms to 1h, such as 5s", &r->timeout_ns);
+        fine =
+            take_time(args, 1000000u, 3600000000000u,
+                      "a time from 1ms to 1h with its unit, such as 5s", &r->timeout_ns);
         break;
     case OPT_POLICY:
         if (r->n_policies == ADP_CONFIG_MAX_POLICIES)
@@ -199,6 +202,10 @@ static int parse(struct adp_args *args, struct request *r)
     r->n_urls = args->n_operands;
     if (wrong < 0 && !r->out[0])
         wrong = adp_args_wrong(args, "-o needs the name of a file");
+    if (wrong < 0 && strcmp(r->out, "-") == 0)
+        wrong = adp_args_wrong(args, "-o writes to a file, which is read again for the "
+                                     "finding, and not to stdout: -o FILE (of that name: "
+                                     "-o ./-)");
     if (wrong < 0)
         wrong = check_urls(args, r);
     return wrong < 0 ? check_policies(args, r) : wrong;
@@ -221,6 +228,21 @@ static bool is_log(FILE *f)
     return known;
 }
 
+/* What a watch of a wrong address left behind: nothing that must not be added to. */
+static bool holds_failures_only(const char *path)
+{
+    FILE *f = fopen(path, "re");
+    char *line = NULL;
+    size_t cap = 0;
+    bool only = f != NULL;
+    for (ssize_t n; only && (n = getline(&line, &cap, f)) > 0;)
+        only = line[0] == '{' && line[n - 1] == '\n' && strstr(line, "\"scrape_error\":");
+    free(line);
+    if (f)
+        fclose(f);
+    return only;
+}
+
 static bool ends_a_line(FILE *f)
 {
     return fseek(f, -1, SEEK_END) == 0 && getc(f) == '\n';
@@ -241,6 +263,8 @@ static bool check_file(const struct request *r)
         return false;
     }
     if (st.st_size == 0)
+        return true;
+    if (!r->append && holds_failures_only(r->out))
         return true;
     if (!r->append) {
         adp_say("%s holds something already; -o FILE writes elsewhere, --append adds to "
@@ -452,7 +476,8 @@ static void say_failures(const struct adp_watched *w)
                 (unsigned long long)w->passed);
 }
 
-static int conclude(const struct request *r, const struct adp_watched *w, int stopped)
+static int conclude(const char *program, const struct request *r,
+                    const struct adp_watched *w, int stopped)
 {
     struct adp_report *report;
     struct adp_error err = { 0 };
@@ -468,7 +493,9 @@ static int conclude(const struct request *r, const struct adp_watched *w, int st
     }
     adp_report_print(report, stdout); /* a failure to write is seen at the end */
     adp_report_destroy(report);
-    printf("\nLook further:\n  admitperf report ");
+    printf("\nLook further:\n  ");
+    adp_say_word(stdout, program);
+    printf(" report ");
     adp_say_word(stdout, r->out);
     printf("\n");
     return stopped ? 128 + stopped : ADP_EXIT_DONE;
@@ -541,7 +568,7 @@ static int run_request(struct adp_args *args, struct request *r)
         adp_say_error(&err);
     if (code < 0 || closed < 0)
         return ADP_EXIT_BAD;
-    return conclude(r, &watched, *stop);
+    return conclude(adp_args_program(args), r, &watched, *stop);
 }
 
 static int run(struct adp_args *args)

@@ -7,6 +7,7 @@
 #include "core/line.h"
 #include "core/number.h"
 #include "core/reason.h"
+#include "runtime/cli/say.h"
 #include "runtime/host/reach.h"
 
 #include <math.h>
@@ -77,7 +78,7 @@ static void print_enforcement(const struct adp_explained *e)
 {
     double share = adp_host_config(e->runtime)->policies[0].enforce;
     const struct adp_loaded *policy = adp_host_policy(e->runtime, 0);
-    printf("  policy    %s %s\n", policy->policy.name,
+    printf("  policy    %s%s%s\n", policy->policy.name, policy->policy.version ? " " : "",
            policy->policy.version ? policy->policy.version : "");
     printf("  arm       %s: ", e->why.governed ? "governed" : "ungoverned");
     if (e->request_id)
@@ -92,13 +93,18 @@ static void print_enforcement(const struct adp_explained *e)
            e->decision.status);
 }
 
-static void print_gate(const struct adp_gate_state *g)
+/* "kv_pressure >= 0.9" */
+static int gate_words(const struct adp_gate_state *g, char *to, size_t cap)
 {
-    printf("  rule %u  %s %s ", g->rule, g->signal, g->op);
-    if (g->has_threshold)
-        printf("%s", number(g->threshold));
-    else
-        printf("(no fixed threshold)");
+    return snprintf(to, cap, "%s %s %s", g->signal, g->op,
+                    g->has_threshold ? number(g->threshold) : "(no fixed threshold)");
+}
+
+static void print_gate(const struct adp_gate_state *g, int width)
+{
+    char words[160];
+    gate_words(g, words, sizeof words);
+    printf("  rule %u  %-*s", g->rule, width, words);
     if (!g->has_value)
         printf("   absent: an absent signal holds no gate\n");
     else if (!g->has_threshold)
@@ -137,9 +143,15 @@ static void print_gates(const struct adp_explained *e)
 {
     if (!e->why.n_gates)
         return;
+    int width = 0;
+    for (uint32_t i = 0; i < e->why.n_gates; i++) {
+        char words[160];
+        int n = gate_words(&e->why.gates[i], words, sizeof words);
+        width = n > width ? n : width;
+    }
     printf("\nGates: a rule refuses when all of its gates hold\n");
     for (uint32_t i = 0; i < e->why.n_gates; i++)
-        print_gate(&e->why.gates[i]);
+        print_gate(&e->why.gates[i], width);
     print_reach(e);
 }
 
@@ -154,10 +166,44 @@ static bool is_read(const struct adp_explained *e, uint32_t signal)
     return false;
 }
 
+/* The value that was not believed, and where it stands. */
+static void print_outside(const struct adp_explained *e, uint32_t i,
+                          const struct adp_reading *r)
+{
+    double lo, hi;
+    enum adp_aggregate aggregate;
+    adp_signals_range(signals(e), i, &lo, &hi);
+    printf(": %s, expected %s to %s", number(r->outside), number(lo), number(hi));
+    if (r->source >= 0)
+        printf(" in %s", adp_expr_text(adp_signals_source(
+                             signals(e), i, (uint32_t)r->source, &aggregate)));
+}
+
+/* Nobody supplies it and the policy does not ask for it. */
+static bool is_idle(const struct adp_explained *e, uint32_t i)
+{
+    return !is_present(e, i) && !is_read(e, i) && e->why.readings &&
+           e->why.readings[i].why == ADP_WHY_NEVER_SUPPLIED;
+}
+
+/* In one line, so that what was read does not drown in them. */
+static void print_idle(const struct adp_explained *e)
+{
+    unsigned n = 0;
+    for (uint32_t i = 0; i < e->why.n_signals; i++)
+        if (is_idle(e, i))
+            printf("%s%s",
+                   n++ ? ", " : "  -- never_supplied: ", adp_signals_name(signals(e), i));
+    if (n)
+        printf("\n");
+}
+
 static void print_signals(const struct adp_explained *e)
 {
     printf("\nSignals: * is read by the policy\n");
     for (uint32_t i = 0; i < e->why.n_signals; i++) {
+        if (is_idle(e, i))
+            continue;
         const char *mark = is_read(e, i) ? "*" : " ";
         const char *name = adp_signals_name(signals(e), i);
         if (is_present(e, i))
@@ -168,10 +214,13 @@ static void print_signals(const struct adp_explained *e)
         const struct adp_reading *r = e->why.readings ? &e->why.readings[i] : NULL;
         if (r && r->why == ADP_WHY_AMBIGUOUS && r->differ[0])
             printf(" (series differ in %s)", r->differ);
+        if (r && r->why == ADP_WHY_OUT_OF_RANGE)
+            print_outside(e, i, r);
         if (r && r->skipped && is_present(e, i))
             printf(" (%u series left out: %s)", r->skipped, adp_why_word(r->skipped_why));
         printf("\n");
     }
+    print_idle(e);
 }
 
 void adp_explain_text(const struct adp_explained *e)
@@ -235,6 +284,21 @@ static void put_gates(struct adp_line *to, const struct adp_explained *e)
         adp_line_puts(to, "}");
     }
     adp_line_puts(to, "]");
+}
+
+void adp_explain_note(const struct adp_explained *e, bool metrics_given)
+{
+    const struct adp_loaded *policy = adp_host_policy(e->runtime, 0);
+    for (uint32_t i = 0; i < e->why.n_signals; i++)
+        if (is_read(e, i) && is_present(e, i))
+            return;
+    if (policy->policy.n_signals)
+        adp_say(
+            "note: %s: every signal that %s reads is absent, and an absent signal holds "
+            "no gate",
+            metrics_given ? "nothing to decide on came with the metrics"
+                          : "no metrics were given (--metrics PAGE)",
+            policy->policy.name);
 }
 
 int adp_explain_json(const struct adp_explained *e)

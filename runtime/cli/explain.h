@@ -14,6 +14,9 @@ struct adp_explained {
 
 /* To stdout. */
 void adp_explain_text(const struct adp_explained *e);
+/* To stderr, when the policy reads signals and none of them is there: an answer all the same,
+ * and most likely a mistake in the asking. */
+void adp_explain_note(const struct adp_explained *e, bool metrics_given);
 /* ADP_ENOMEM: nothing was written. */
 int adp_explain_json(const struct adp_explained *e);
 

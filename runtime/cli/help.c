@@ -77,7 +77,7 @@ void adp_help_program(const struct adp_command *const *commands)
     for (; *commands; commands++)
         printf("  %-12s  %s\n", (*commands)->name, (*commands)->does);
     heading("Start here");
-    printf("  admitperf demo              three policies, no GPU, two seconds\n"
+    printf("  admitperf demo              three policies, no GPU, under a second\n"
            "  admitperf watch URL         could a policy have fired on your engine?\n");
     heading("Exit codes");
     printf("  0  done (a decision to reject is done, too)\n"

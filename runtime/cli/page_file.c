@@ -16,9 +16,16 @@ int adp_page_file_read(const char *name, char **ret, size_t *ret_len,
                        struct adp_error *err)
 {
     bool in = strcmp(name, "-") == 0;
+    if (strstr(name, "://"))
+        return adp_error_at(err, ADP_EINVAL, name, 0, 0,
+                            "is an address, and here a page is read from a file or - for "
+                            "stdin: curl -s ADDRESS | admitperf ... -");
     FILE *f = in ? stdin : fopen(name, "re");
     if (!f)
-        return adp_error_at(err, ADP_EIO, name, 0, 0, "cannot open: %s", strerror(errno));
+        return adp_error_at(
+            err, ADP_EIO, name, 0, 0, "cannot open: %s%s", strerror(errno),
+            errno == ENOENT && strchr(name, ':') ? "; an address begins with http://"
+                                                 : "");
     int code = 0;
     *ret = malloc(MOST_BYTES + 1);
     if (!*ret)

@@ -3,6 +3,7 @@
  *
  * What a parameter must be is in the policy's own schema, which is known once it is
  * loaded; here its value is only told apart (number, bool, other) and its place kept. */
+#include "core/error.h"
 #include "runtime/config/json.h"
 #include "runtime/config/sections.h"
 
@@ -158,12 +159,20 @@ static void tell_no_param(struct adp_doc *doc, const struct adp_policy_setting *
         return;
     for (uint32_t i = 0; i < policy->n_params; i++)
         names[i] = policy->params[i].name;
-    adp_doc_error(
-        doc, ADP_EINVAL, key->at,
-        "provenance of a parameter that is not in params, found %s, expected %s",
-        adp_phrase_found(key).text,
-        policy->n_params ? adp_phrase_nearest(key->text, names).text
-                         : "no provenance without params");
+    /* Which of the two is misspelt, only the policy knows, and it is not loaded yet. */
+    const char *near = adp_error_nearest(key->text, names);
+    if (near)
+        adp_doc_error(doc, ADP_EINVAL, key->at,
+                      "provenance and params differ, found %s here and \"%s\" there, "
+                      "expected one spelling, the policy's",
+                      adp_phrase_found(key).text, near);
+    else
+        adp_doc_error(
+            doc, ADP_EINVAL, key->at,
+            "provenance of a parameter that is not in params, found %s, expected %s",
+            adp_phrase_found(key).text,
+            policy->n_params ? adp_phrase_nearest(key->text, names).text
+                             : "no provenance without params");
 }
 
 static void read_one_provenance(struct adp_doc *doc, struct adp_policy_setting *policy,

@@ -95,25 +95,51 @@ static const struct adp_key *find_key(const struct adp_key *key, const char *wor
     return key;
 }
 
+static void known_words(const struct adp_key *mapping, const char *ret[MAX_KEYS + 1])
+{
+    uint32_t n = 0;
+    for (const struct adp_key *k = mapping->keys; k && n < MAX_KEYS; k = next_key(k))
+        ret[n++] = k->word;
+    ret[n] = NULL;
+}
+
 static void tell_unknown(struct adp_doc *doc, const struct adp_key *mapping,
                          const struct adp_node *key)
 {
-    const char *known[MAX_KEYS + 1] = { NULL };
-    uint32_t n = 0;
+    const char *known[MAX_KEYS + 1];
     if (adp_doc_is_full(doc))
         return;
-    for (const struct adp_key *k = mapping->keys; k && n < MAX_KEYS; k = next_key(k))
-        known[n++] = k->word;
+    known_words(mapping, known);
     adp_doc_error(doc, ADP_EINVAL, key->at, "unknown key in %s, found %s, expected %s",
                   mapping->word, adp_phrase_found(key).text,
                   adp_phrase_nearest(key->text, known).text);
+}
+
+/* What stands under `key`, or, where that is missing, under a word that is most likely it
+ * misspelt: the misspelling is told, and must hide neither what is wrong below it, nor make
+ * the key seem to be missing. */
+static const struct adp_item *item_of(const struct adp_key *key,
+                                      const struct adp_key *mapping,
+                                      const struct adp_node *value)
+{
+    const struct adp_item *item = adp_node_item(value, key->word);
+    const char *known[MAX_KEYS + 1];
+    for (const struct adp_item *i = value->items; i && !item; i = i->next) {
+        if (find_key(mapping->keys, i->key->text))
+            continue;
+        known_words(mapping, known);
+        const char *nearest = adp_error_nearest(i->key->text, known);
+        if (nearest && strcmp(nearest, key->word) == 0)
+            item = i;
+    }
+    return item;
 }
 
 static void read_key(struct adp_doc *doc, const struct adp_key *key,
                      const struct adp_key *mapping, const struct adp_node *value,
                      void *into)
 {
-    const struct adp_item *item = adp_node_item(value, key->word);
+    const struct adp_item *item = item_of(key, mapping, value);
     if (item && item->value->kind != ADP_NODE_BROKEN)
         key->read(doc, key, item->value, into);
     else if (!item && key->required && !value->open)

@@ -3,6 +3,7 @@
  *
  * A signal that is wrong in some part is declared all the same, so that what refers to it
  * is not told to be unknown as well. */
+#include "core/error.h"
 #include "runtime/config/sections.h"
 
 #include <math.h>
@@ -261,8 +262,17 @@ static int declare(struct adp_doc *doc, const struct entry *entry,
 }
 
 static void check_new(struct adp_doc *doc, const struct entry *entry,
-                      const struct adp_node *value)
+                      const struct adp_node *value, const struct adp_signals *set)
 {
+    const char *near = adp_error_nearest(entry->name, adp_signals_names(set));
+    if (near && entry->sources && !value->open && !adp_node_item(value, "unit") &&
+        !adp_node_item(value, "range")) {
+        adp_doc_error(doc, ADP_EINVAL, entry->at,
+                      "unknown signal, found \"%.63s\", expected \"%s\" (a new signal "
+                      "needs unit, range and sources)",
+                      entry->name, near);
+        return;
+    }
     require_new(doc, entry, value, "unit", "unit: such as celsius");
     require_new(doc, entry, value, "range", "range: such as [0, 120] or [0, .inf]");
     require_new(doc, entry, value, "sources", "sources: with at least one");
@@ -320,7 +330,7 @@ static void read_entry(struct adp_doc *doc, const struct adp_item *item,
         if (entry.max_age_ns)
             adp_signals_max_age(set, (uint32_t)signal, entry.max_age_ns);
     } else {
-        check_new(doc, &entry, value);
+        check_new(doc, &entry, value, set);
         if (adp_name_is_plain(entry.name))
             signal = declare(doc, &entry, set);
     }

@@ -168,6 +168,17 @@ static void attach_open(struct builder *b)
 
 /* ---- events ---- */
 
+/* Marks count lines from 0, and characters in them. */
+static bool is_tab(const struct builder *b, yaml_mark_t mark)
+{
+    size_t i = 0, line = 0, column = 0;
+    for (; i < b->len && line < mark.line; i++)
+        line += b->text[i] == '\n';
+    for (; i < b->len && column < mark.column; i++)
+        column += ((unsigned char)b->text[i] & 0xc0) != 0x80;
+    return i < b->len && b->text[i] == '\t';
+}
+
 static enum step fail_syntax(struct builder *b)
 {
     const yaml_parser_t *parser = &b->parser;
@@ -176,6 +187,11 @@ static enum step fail_syntax(struct builder *b)
         return STEP_FAILED;
     }
     const char *problem = parser->problem ? parser->problem : "it cannot be read";
+    if (is_tab(b, parser->problem_mark)) {
+        adp_doc_error(b->doc, ADP_ESYNTAX, place_of(parser->problem_mark),
+                      "not YAML, found a tab, expected blanks: tabs do not indent");
+        return STEP_FAILED;
+    }
     if (parser->error == YAML_READER_ERROR) {
         size_t offset = parser->problem_offset < b->len ? parser->problem_offset : b->len;
         adp_doc_error(b->doc, ADP_ESYNTAX, place_of_offset(b->text, offset),

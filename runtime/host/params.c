@@ -78,7 +78,8 @@ static bool report_unknown(const struct adp_policy_setting *setting,
                 errors, ADP_EINVAL, file, s->place,
                 "policy %s has no parameter \"%s\"; `admitperf policies %s` lists "
                 "its parameters",
-                loaded->policy.name, s->name, loaded->policy.name);
+                loaded->policy.name, s->name,
+                setting->path ? setting->path : loaded->policy.name);
         else
             adp_errors_add(errors, ADP_EINVAL, file, s->place,
                            "policy %s takes no parameters, found \"%s\"",

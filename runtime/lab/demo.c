@@ -191,6 +191,9 @@ static int open_runtime(adp_runtime **ret, struct demo *demo, const struct polic
     if (failed) {
         if (errors.n && err && !err->code)
             *err = errors.list[0];
+        /* What was read is a text of our own: there is no line to go and look at. */
+        for (size_t i = 0; i < errors.n && !demo->options->config; i++)
+            errors.list[i].line = errors.list[i].column = 0;
         demo->result->errors = errors;
         return failed;
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Finding policy files by name: $ADMITPERF_PLUGIN_PATH, then the installed folder. */
+/* Finding policy files by name: $ADMITPERF_PLUGIN_PATH, then the build tree of a program that
+ * was not installed, then the installed folder. */
 #include "runtime/loader/loader.h"
 
 #include <dirent.h>
@@ -8,27 +9,65 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define LONGEST_NAME 63u
 #define MAX_NEAR     256u /* names that are compared for "nearest" */
 
+/* Whose turn it is. */
+enum place { VARIABLE, BUILD, INSTALLED, OVER };
+
 /* The folders in order, one at a time. */
 struct search {
-    const char *rest; /* of the variable; NULL when the installed folder was given */
+    const char *rest; /* of the variable; NULL: it is not set */
+    enum place place; /* where the next comes from */
+    unsigned n;       /* folders until now */
     char folder[PATH_MAX];
 };
 
 static void search_begin(struct search *s)
 {
     /* Not for a program that runs with more rights than who started it. */
-    const char *path = secure_getenv("ADMITPERF_PLUGIN_PATH");
-    s->rest = path ? path : "";
+    s->rest = secure_getenv("ADMITPERF_PLUGIN_PATH");
+    s->place = VARIABLE;
+    s->n = 0;
 }
 
-/* False after the last. Empty parts of the variable are passed over. */
-static bool search_next(struct search *s)
+static bool cut_end(char *path, const char *end)
+{
+    size_t n = strlen(path), len = strlen(end);
+    if (n < len || strcmp(path + n - len, end) != 0)
+        return false;
+    path[n - len] = '\0';
+    return true;
+}
+
+/* The policies built with the program that runs, if that lies in its build tree. Nobody may
+ * lead there a program that runs with more rights than who started it: a hard link to it
+ * can be made in a folder of one's own. */
+static bool build_folder(char *to, size_t cap)
+{
+    struct stat st;
+    ssize_t n = getauxval(AT_SECURE) ? -1 : readlink("/proc/self/exe", to, cap - 1);
+    if (n < 0)
+        return false;
+    to[n] = '\0';
+    char *slash = strrchr(to, '/');
+    if (!slash)
+        return false;
+    *slash = '\0';
+    cut_end(to, "/.libs"); /* where libtool puts what its script starts */
+    static const char policies[] = "/plugins/.libs";
+    if (!cut_end(to, "/runtime/cli") || strlen(to) + sizeof policies > cap)
+        return false;
+    memcpy(to + strlen(to), policies, sizeof policies);
+    return stat(to, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* The variable's next; empty parts are passed over. */
+static bool next_of_variable(struct search *s)
 {
     while (s->rest && *s->rest) {
         size_t n = strcspn(s->rest, ":");
@@ -40,11 +79,27 @@ static bool search_next(struct search *s)
         s->folder[n] = '\0';
         return true;
     }
-    if (!s->rest)
-        return false;
-    snprintf(s->folder, sizeof s->folder, "%s", ADP_POLICY_DIR);
-    s->rest = NULL;
-    return true;
+    return false;
+}
+
+/* False after the last. */
+static bool search_next(struct search *s)
+{
+    bool found = false;
+    while (!found && s->place != OVER) {
+        if (s->place == VARIABLE) {
+            found = next_of_variable(s);
+        } else if (s->place == BUILD) {
+            found = build_folder(s->folder, sizeof s->folder);
+        } else {
+            snprintf(s->folder, sizeof s->folder, "%s", ADP_POLICY_DIR);
+            found = true;
+        }
+        if (!found || s->place != VARIABLE)
+            s->place++;
+    }
+    s->n += found;
+    return found;
 }
 
 static bool is_policy_name(const char *s, size_t n)
@@ -71,7 +126,7 @@ static bool hidden(const struct search *s, const char *name)
     struct search before;
     char path[PATH_MAX];
     search_begin(&before);
-    while (search_next(&before) && before.rest != s->rest)
+    while (search_next(&before) && before.n < s->n)
         if (before.folder[0] == '/' && join(path, sizeof path, before.folder, name) &&
             exists(path))
             return true;
@@ -178,9 +233,13 @@ static int refuse_name(const char *name, struct adp_error *err)
     }
     describe_places(places, sizeof places);
     int r = adp_error_set(err, ADP_ENOENT,
-                          "there is no policy \"%s\"%s%s%s; looked for %s.so in %s", name,
-                          nearest ? ", nearest is \"" : "", nearest ? nearest : "",
-                          nearest ? "\"" : "", name, places);
+                          "there is no policy \"%s\"%s%s%s; looked for %s.so in %s%s",
+                          name, nearest ? ", nearest is \"" : "", nearest ? nearest : "",
+                          nearest ? "\"" : "", name, places,
+                          secure_getenv("ADMITPERF_PLUGIN_PATH")
+                              ? ""
+                              : "; ADMITPERF_PLUGIN_PATH, which is not set, may name "
+                                "other folders");
     free(names);
     return r;
 }
@@ -217,10 +276,44 @@ static int refuse_link(const char *path, struct adp_error *err)
                         to);
 }
 
+/* How to build NAME.so from the source that lies beside it, whose name goes to `to`; NULL:
+ * none does. */
+static const char *source_beside(const char *path, char *to, size_t cap)
+{
+    static const struct {
+        const char *ext, *how;
+    } sources[] = {
+        { "c",
+          "cc -O2 -o NAME.so NAME.c $(pkg-config --cflags --libs admitperf-policy)" },
+        { "cc", "docs/writing-a-policy-cpp-rust.md has how to build it" },
+        { "rs", "docs/writing-a-policy-cpp-rust.md has how to build it" },
+    };
+    size_t n = strlen(path);
+    int folder = (int)(strrchr(path, '/') + 1 - path);
+    if (n < 4 || strcmp(path + n - 3, ".so") != 0)
+        return NULL;
+    for (size_t i = 0; i < sizeof sources / sizeof sources[0]; i++) {
+        int len = snprintf(to, cap, "%.*sMakefile", folder, path);
+        bool makes = len > 0 && (size_t)len < cap && exists(to);
+        len = snprintf(to, cap, "%.*s.%s", (int)(n - 3), path, sources[i].ext);
+        if (len < 0 || (size_t)len >= cap || !exists(to))
+            continue;
+        memmove(to, to + folder, strlen(to + folder) + 1);
+        return makes ? "make builds it" : sources[i].how;
+    }
+    return NULL;
+}
+
 static int refuse_path(const char *path, struct adp_error *err)
 {
     if (refuse_link(path, err) < 0)
         return ADP_ENOENT;
+    char source[PATH_MAX];
+    const char *how = source_beside(path, source, sizeof source);
+    if (how)
+        return adp_error_at(err, ADP_ENOENT, path, 0, 0,
+                            "there is no such file; %s beside it is its source: %s",
+                            source, how);
     struct names *names = calloc(1, sizeof *names);
     const char *nearest = names ? nearest_beside(path, names) : NULL;
     int r = adp_error_at(err, ADP_ENOENT, path, 0, 0, "there is no such file%s%s%s",

@@ -39,9 +39,10 @@ struct adp_loaded {
 
 /* Finds the file. `path`, if given, is absolute and is looked at as it is. Else NAME.so
  * is looked for in the folders of $ADMITPERF_PLUGIN_PATH (colon-separated; relative ones
- * are passed over, and said so), then in the installed policy folder. ADP_ENOENT names
- * every place tried and the nearest name there; ADP_EINVAL: `name` is no policy's name,
- * or `path` is relative. `ret` is untouched on failure. [control] */
+ * are passed over, and said so), then, when the program that runs lies in its build tree
+ * (BUILD/runtime/cli), in BUILD/plugins/.libs, then in the installed policy folder.
+ * ADP_ENOENT names every place tried and the nearest name there; ADP_EINVAL: `name` is no
+ * policy's name, or `path` is relative. `ret` is untouched on failure. [control] */
 int adp_loader_find(const char *name, const char *path, char *ret, size_t cap,
                     struct adp_error *err);
 

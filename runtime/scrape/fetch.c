@@ -131,7 +131,12 @@ static void end_failed(struct flight *f, CURLcode code)
     case CURLE_SSL_CACERT_BADFILE:
     case CURLE_SSL_ISSUER_ERROR:
     case CURLE_USE_SSL_FAILED:
-        end(f, ADP_SCRAPE_TLS, "%s", *f->error ? f->error : curl_easy_strerror(code));
+        if (strstr(f->error, "wrong version number")) /* OpenSSL, of the first bytes */
+            end(f, ADP_SCRAPE_TLS,
+                "what answers does not speak TLS; an address without it begins with "
+                "http://");
+        else
+            end(f, ADP_SCRAPE_TLS, "%s", *f->error ? f->error : curl_easy_strerror(code));
         return;
     case CURLE_FILESIZE_EXCEEDED:
         end(f, ADP_SCRAPE_TOO_BIG, "more than %u bytes are announced", ADP_PAGE_MAX);

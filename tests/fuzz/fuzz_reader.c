@@ -85,7 +85,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t len)
     for (size_t i = 0; i < n; i++)
         check_run(&runs[i]);
     FILE *to = fopen("/dev/null", "w");
-    insist(to && !adp_report_write_json(tally, to));
+    insist(to && !adp_report_write_json(tally, NULL, to));
     fclose(to);
     adp_tally_destroy(tally);
     adp_reader_destroy(reader);

@@ -325,23 +325,65 @@ static json_t *page_of(const char *name, bool comparison)
 
 START_TEST(the_report_has_exactly_its_keys)
 {
-    static const char *const run[] = {
-        "verdict", "baseline",   "policy",  "experiment", "run",
-        "offered", "admitted",   "refused", "by_reason",  "signals",
-        "gates",   "ttft_ms",    "goodput", "instrument", "items",
-        "params",  "rules",      "margin",  "rate",       "not_enforced",
-        "tenants", "priorities", "arms",    "over_time",  NULL
-    };
-    static const char *const signal[] = {
-        "min", "p50", "p95", "max", "n", "absent", NULL
-    };
-    static const char *const gate[] = { "rule",    "signal", "op", "threshold",
-                                        "closest", "held",   NULL };
-    static const char *const ttft[] = { "p50", "p95", "n", NULL };
-    static const char *const instrument[] = {
-        "dropped",         "corrupt_lines",      "faults", "scrape_errors",
-        "orphan_outcomes", "duplicate_outcomes", NULL
-    };
+    static const char *const run[] = { "verdict",
+                                       "baseline",
+                                       "policy",
+                                       "experiment",
+                                       "run",
+                                       "offered",
+                                       "admitted",
+                                       "refused",
+                                       "by_reason",
+                                       "signals",
+                                       "gates",
+                                       "ttft_ms",
+                                       "goodput",
+                                       "instrument",
+                                       "items",
+                                       "params",
+                                       "rules",
+                                       "margin",
+                                       "rate",
+                                       "not_enforced",
+                                       "tenants",
+                                       "priorities",
+                                       "arms",
+                                       "over_time",
+                                       "finding",
+                                       "notes",
+                                       "logs",
+                                       "shadow",
+                                       "provenance",
+                                       "caveats",
+                                       "decisions",
+                                       "most_moved",
+                                       "absent",
+                                       "cost",
+                                       "deferred",
+                                       "refused_by_fault",
+                                       "by_reason_not_enforced",
+                                       "not_read",
+                                       NULL };
+    static const char *const signal[] = { "min", "p50",    "p95",   "max",
+                                          "n",   "absent", "moved", NULL };
+    static const char *const gate[] = { "rule",    "signal", "op",   "threshold",
+                                        "closest", "held",   "read", "distance",
+                                        "would",   NULL };
+    static const char *const ttft[] = { "p50", "p95", "n", "within", NULL };
+    static const char *const instrument[] = { "dropped",
+                                              "corrupt_lines",
+                                              "faults",
+                                              "scrape_errors",
+                                              "orphan_outcomes",
+                                              "duplicate_outcomes",
+                                              "dropped_unrecorded",
+                                              "decisions",
+                                              "outcomes",
+                                              "states",
+                                              "writers",
+                                              "refused_outcomes",
+                                              "ttft_out_of_range",
+                                              NULL };
     json_t *doc = page_of("counting_requests", false);
     check_keys(doc, run);
     check_keys(json_object_get(json_object_get(doc, "signals"), "kv_pressure"), signal);
@@ -356,12 +398,15 @@ START_TEST(the_comparison_has_exactly_its_keys)
 {
     static const char *const top[] = { "experiment", "baseline", "candidates",
                                        "arms",       "caveats",  NULL };
-    static const char *const base[] = { "policy",  "runs",    "p95_ttft_ms",
-                                        "goodput", "repeats", NULL };
+    static const char *const base[] = { "policy",        "runs",        "p95_ttft_ms",
+                                        "goodput",       "repeats",     "params",
+                                        "refused_share", "offered",     "p50_ttft_ms",
+                                        "greatest",      "slo_ttft_ms", NULL };
     static const char *const side[] = {
-        "policy",  "params", "runs",       "refused_share",        "p95_ttft_ms",
-        "goodput", "checks", "difference", "equal_volume_goodput", "repeats",
-        NULL
+        "policy",      "params", "runs",       "refused_share",        "p95_ttft_ms",
+        "goodput",     "checks", "difference", "equal_volume_goodput", "repeats",
+        "grounds",     "words",  "offered",    "p50_ttft_ms",          "greatest",
+        "slo_ttft_ms", NULL
     };
     static const char *const spread[] = { "median", "min", "max", NULL };
     static const char *const checks[] = { "fired", "same_load", "outcomes", "separated",

@@ -91,21 +91,40 @@ static void add(struct adp_course *course, double at)
     adp_course_read(bin, 0, at);
 }
 
-/* 0 … 99 s: bins of 4 s are the narrowest of which 48 cover it (25 of them; of 2 s it
- * would be 50). */
+/* 0 … 999 s: bins of 8 s are the narrowest of which 192 cover it (125 of them; of 4 s it
+ * would be 250). */
 START_TEST(bins_are_as_wide_as_they_must_be)
 {
     struct adp_course course = { 0 };
-    for (int i = 0; i < 100; i++)
-        add(&course, (double)(i * 37 % 100)); /* in no order */
-    ck_assert_double_eq(course.width, 4);
-    ck_assert_uint_eq(course.n, 25);
-    for (size_t i = 0; i < 25; i++) {
-        ck_assert_uint_eq(course.bins[i].decisions, 4);
-        ck_assert_double_eq(course.bins[i].signals[0].max, (double)i * 4 + 3);
-        ck_assert_uint_eq(course.bins[i].signals[0].n, 4);
+    for (int i = 0; i < 1000; i++)
+        add(&course, (double)(i * 37 % 1000)); /* in no order */
+    ck_assert_double_eq(course.width, 8);
+    ck_assert_uint_eq(course.n, 125);
+    for (size_t i = 0; i < 125; i++) {
+        ck_assert_uint_eq(course.bins[i].decisions, 8);
+        ck_assert_double_eq(course.bins[i].signals[0].min, (double)i * 8);
+        ck_assert_double_eq(course.bins[i].signals[0].max, (double)i * 8 + 7);
+        ck_assert_uint_eq(course.bins[i].signals[0].n, 8);
     }
     adp_course_finish(&course);
+}
+END_TEST
+
+/* At most 48 of them: 32 s each, 32 of them; 0 … 999 s begin in 0 and end in 31. */
+START_TEST(folded_they_are_what_fewer_would_have_been)
+{
+    struct adp_course course = { 0 }, folded;
+    for (int i = 0; i < 1000; i++)
+        add(&course, (double)i);
+    ck_assert_int_eq(adp_course_fold(&course, 48, &folded), 0);
+    ck_assert_double_eq(folded.width, 32);
+    ck_assert_uint_eq(folded.n, 32);
+    ck_assert_uint_eq(decisions(&folded), 1000);
+    ck_assert_double_eq(folded.bins[31].signals[0].min, 992);
+    ck_assert_double_eq(folded.bins[31].signals[0].max, 999);
+    ck_assert_uint_eq(course.n, 125);
+    adp_course_finish(&course);
+    adp_course_finish(&folded);
 }
 END_TEST
 
@@ -164,6 +183,7 @@ int main(void)
     tcase_add_test(t, pieces_of_pieces_are_the_whole);
     tcase_add_test(t, no_stretch_goes_across_what_is_not_known);
     tcase_add_test(t, bins_are_as_wide_as_they_must_be);
+    tcase_add_test(t, folded_they_are_what_fewer_would_have_been);
     tcase_add_test(t, halves_merged_are_the_whole);
     tcase_add_test(t, no_time_is_too_far_away);
     suite_add_tcase(suite, t);

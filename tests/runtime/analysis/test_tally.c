@@ -81,7 +81,7 @@ static char *json_of(struct adp_tally *tally)
     size_t len;
     ck_assert_int_eq(adp_tally_finish(tally), 0);
     FILE *to = open_memstream(&text, &len);
-    ck_assert_int_eq(adp_report_write_json(tally, to), 0);
+    ck_assert_int_eq(adp_report_write_json(tally, NULL, to), 0);
     fclose(to);
     return text;
 }

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime/analysis/terms.h"
 
+#include "core/expr.h"
 #include "core/reason.h"
+#include "core/signal.h"
+#include "runtime/analysis/finding.h"
+#include "runtime/analysis/items.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -67,6 +71,32 @@ START_TEST(every_reason_is_explained_with_its_status)
 }
 END_TEST
 
+static void explained(const char *word)
+{
+    ck_assert_msg(adp_term_find(word) != NULL, "%s", word);
+}
+
+START_TEST(every_word_of_a_closed_vocabulary_is_explained)
+{
+    for (enum adp_why why = ADP_WHY_NEVER_SUPPLIED; why < ADP_WHY_COUNT; why++)
+        explained(adp_why_word(why));
+    for (int i = ADP_UNKNOWN; i <= ADP_LIVE; i++)
+        explained(adp_finding_word((enum adp_finding)i));
+    for (int i = ADP_ITEM_NOT_RECORDED; i <= ADP_ITEM_FAILED; i++)
+        explained(adp_evidence_word((enum adp_evidence)i));
+    uint32_t n;
+    const struct adp_signal_def *signals = adp_dictionary(&n);
+    for (uint32_t i = 0; i < n; i++)
+        explained(signals[i].name);
+    static const char *const others[] = {
+        "admit",    "defer",      "reject", "governing", "shadow",
+        "governed", "ungoverned", "fitted", "inherited", "default",
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        explained(others[i]);
+}
+END_TEST
+
 START_TEST(case_and_dashes_do_not_matter)
 {
     ck_assert_str_eq(adp_term_find("inert")->word, "INERT");
@@ -82,6 +112,13 @@ START_TEST(an_unknown_word_is_answered_with_the_nearest)
     struct adp_error err = { 0 };
     ck_assert_int_eq(adp_terms_print(stdout, "goodputt", &err), ADP_ENOENT);
     ck_assert_str_eq(err.text, "\"goodputt\" is not a term, did you mean \"goodput\"?");
+    err = (struct adp_error) { 0 };
+    ck_assert_int_eq(adp_terms_print(stdout, "kv", &err), ADP_ENOENT);
+    ck_assert_str_eq(err.text, "\"kv\" is not a term, did you mean \"kv_capacity\"?");
+    err = (struct adp_error) { 0 };
+    ck_assert_int_eq(adp_terms_print(stdout, "zzzzzzzz", &err), ADP_ENOENT);
+    ck_assert_str_eq(err.text,
+                     "\"zzzzzzzz\" is not a term; without a word, all are listed");
 }
 END_TEST
 
@@ -95,6 +132,12 @@ START_TEST(the_whole_table_is_printed_within_80_columns)
     const struct adp_term *terms = adp_terms(&n);
     for (size_t i = 0; i < n; i++)
         ck_assert_ptr_nonnull(strstr(text, terms[i].word));
+    /* A gap between a word, however long, and its meaning. */
+    for (size_t i = 0; i < n; i++) {
+        char row[80];
+        snprintf(row, sizeof row, "\n  %s  ", terms[i].word);
+        ck_assert_msg(strstr(text, row) != NULL, "%s", terms[i].word);
+    }
     for (char *rest = text, *line; (line = strsep(&rest, "\n"));)
         ck_assert_msg(strlen(line) <= 80, "%s", line);
     free(text);
@@ -108,6 +151,7 @@ int main(void)
     tcase_add_test(t, no_word_stands_twice_and_none_is_empty);
     tcase_add_test(t, every_word_of_the_pages_is_explained);
     tcase_add_test(t, every_reason_is_explained_with_its_status);
+    tcase_add_test(t, every_word_of_a_closed_vocabulary_is_explained);
     tcase_add_test(t, case_and_dashes_do_not_matter);
     tcase_add_test(t, an_unknown_word_is_answered_with_the_nearest);
     tcase_add_test(t, the_whole_table_is_printed_within_80_columns);

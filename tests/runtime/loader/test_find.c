@@ -105,6 +105,25 @@ START_TEST(a_missing_path_is_answered_with_the_nearest_beside_it)
 }
 END_TEST
 
+START_TEST(a_missing_path_whose_source_is_there_says_how_to_build_it)
+{
+    char path[1024], wanted[2048];
+    struct adp_error err = { 0 };
+    scratch_write("two/delta.c", "", 0, 0644);
+    snprintf(wanted, sizeof wanted, "%s/delta.so", two);
+    ck_assert_int_eq(adp_loader_find("x", wanted, path, sizeof path, &err), ADP_ENOENT);
+    ck_assert_str_eq(err.text,
+                     "there is no such file; delta.c beside it is its source: cc "
+                     "-O2 -o NAME.so NAME.c $(pkg-config --cflags --libs "
+                     "admitperf-policy)");
+    scratch_write("two/Makefile", "", 0, 0644);
+    err = (struct adp_error) { 0 };
+    ck_assert_int_eq(adp_loader_find("x", wanted, path, sizeof path, &err), ADP_ENOENT);
+    ck_assert_str_eq(err.text, "there is no such file; delta.c beside it is its source: "
+                               "make builds it");
+}
+END_TEST
+
 START_TEST(a_link_that_leads_nowhere_says_where_it_leads)
 {
     char path[1024], link[2048];
@@ -176,7 +195,9 @@ START_TEST(without_the_variable_the_installed_folder_is_named)
         adp_loader_find("no_such_policy_at_all", NULL, path, sizeof path, &err),
         ADP_ENOENT);
     ck_assert_str_eq(err.text, "there is no policy \"no_such_policy_at_all\"; looked for "
-                               "no_such_policy_at_all.so in " POLICY_DIR);
+                               "no_such_policy_at_all.so in " POLICY_DIR
+                               "; ADMITPERF_PLUGIN_PATH, which is not set, may name "
+                               "other folders");
 }
 END_TEST
 
@@ -192,6 +213,7 @@ int main(void)
                         sizeof no_names / sizeof no_names[0]);
     tcase_add_test(t, a_path_is_taken_as_it_is);
     tcase_add_test(t, a_missing_path_is_answered_with_the_nearest_beside_it);
+    tcase_add_test(t, a_missing_path_whose_source_is_there_says_how_to_build_it);
     tcase_add_test(t, a_link_that_leads_nowhere_says_where_it_leads);
     tcase_add_test(t, a_relative_path_is_refused);
     tcase_add_test(t, a_path_that_does_not_fit_is_refused);
