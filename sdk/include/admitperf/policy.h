@@ -155,7 +155,9 @@ enum adp_reason {
     ADP_R_REQUEST_TOO_LARGE = 10      /* 413 */
 };
 
-/* A signal the policy reads. Its place in adp_policy.signals is its slot in the view. */
+/* A signal the policy reads. Its place in adp_policy.signals is its slot in the view. A
+ * configuration knows 64 signals, the 12 shipped ones among them, so an operator can declare
+ * 52 that are not shipped. */
 typedef struct adp_signal {
     const char *name;  /* [a-z][a-z0-9_]*, at most 63; shipped or declared in YAML */
     const char *unit;  /* exactly as declared there: "ratio", "requests", … */
