@@ -53,6 +53,7 @@ enum adp_fault {
     ADP_FAULT_UNDECIDED,
     ADP_FAULT_ACTION,
     ADP_FAULT_REASON,
+    ADP_FAULT_SET,
     ADP_FAULT_COUNT
 };
 /* "the policy set no action", …; NULL for 0. Static. */
