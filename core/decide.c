@@ -16,6 +16,7 @@ const char *adp_fault_word(enum adp_fault fault)
         [ADP_FAULT_UNDECIDED] = "the policy set no action",
         [ADP_FAULT_ACTION] = "the policy set an unknown action",
         [ADP_FAULT_REASON] = "the policy refused without a known reason",
+        [ADP_FAULT_SET] = "the policy set fields that are not known",
         [ADP_FAULT_SEGV] = "the policy died of SIGSEGV",
         [ADP_FAULT_BUS] = "the policy died of SIGBUS",
         [ADP_FAULT_ABORT] = "the policy died of SIGABRT",
@@ -151,16 +152,19 @@ static void gather_given(struct request *rq)
 
 /* --- asking a policy --- */
 
+/* What stands for a field that this host does not know may matter to the verdict. */
 static enum adp_fault judge(const struct adp_verdict *v)
 {
+    const uint32_t known = ADP_SET_MARGIN | ADP_SET_P | ADP_SET_RETRY;
+    enum adp_fault set = v->set & ~known ? ADP_FAULT_SET : ADP_FAULT_NONE;
     switch (v->action) {
     case 0:
         return ADP_FAULT_UNDECIDED;
     case ADP_ADMIT:
-        return ADP_FAULT_NONE;
+        return set;
     case ADP_REJECT:
     case ADP_DEFER:
-        return adp_reason_open(v->reason) ? ADP_FAULT_NONE : ADP_FAULT_REASON;
+        return adp_reason_open(v->reason) ? set : ADP_FAULT_REASON;
     default:
         return ADP_FAULT_ACTION;
     }
@@ -172,7 +176,6 @@ static void sanitise(struct adp_verdict *v, const struct adp_member *m)
 {
     if (v->action == ADP_ADMIT)
         v->reason = 0;
-    v->set &= ADP_SET_MARGIN | ADP_SET_P | ADP_SET_RETRY;
     if (!isfinite(v->margin))
         v->set &= ~(uint32_t)ADP_SET_MARGIN;
     if (!(v->p >= 0.0 && v->p <= 1.0))

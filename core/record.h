@@ -55,6 +55,7 @@ enum adp_fault {
     ADP_FAULT_UNDECIDED,
     ADP_FAULT_ACTION,
     ADP_FAULT_REASON,
+    ADP_FAULT_SET,
     /* The process did not survive the call: recorded by whoever outlives it. */
     ADP_FAULT_SEGV,
     ADP_FAULT_BUS,

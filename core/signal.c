@@ -452,7 +452,7 @@ static void start(struct adp_reading *ret, enum adp_why why, int32_t source)
 {
     ret->why = why;
     ret->source = source;
-    ret->value = ret->age_s = ret->bound = 0;
+    ret->value = ret->age_s = ret->bound = ret->outside = 0;
     ret->expires_ns = 0;
     ret->taken = ret->skipped = 0;
     ret->skipped_why = ADP_WHY_PRESENT;

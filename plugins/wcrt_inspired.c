@@ -8,10 +8,10 @@
  * 3, parameters of a 7B model on one A100. With l prompt tokens, D ms to the first token:
  *
  *     C   = ceil(l / chunk_tokens) * (alpha * chunk_tokens + gamma)   ms of prefill
- *     rho = arrivals per second * mean C / 1000                       share of the
- * prefill (a) rho >= 1                                     overloaded, nothing is
- * promised (b) safety * (rho * D / (1 - rho) + C) > D       the first token may be late
- *     (c) beta * (n + 1) + gamma > tbt_slo             the next tokens may be late
+ *     rho = arrivals per second * mean C / 1000             share of the prefill
+ *     (a) rho >= 1                                          overloaded, nothing is promised
+ *     (b) safety * (rho * D / (1 - rho) + C) > D            the first token may be late
+ *     (c) beta * (n + 1) + gamma > tbt_slo                  the next tokens may be late
  *
  * with n running requests. D is on both sides of (b): it can hold only while rho is below
  * one half, whatever D is.
@@ -23,7 +23,14 @@
  * this admit nothing at all. What is not known is not tested: without a prompt length
  * (b) is left out, without a deadline likewise, without a reading (c).
  *
- * State: admitted requests and their chunks, per second of the window. The probe
+ * Whoever finds no prefill before it waits for none: once all that was admitted has had
+ * its C, one after the other, rho is 0. A long prompt would else be its own overload,
+ * since the least that a second can show is one arrival in it: 10,752 tokens with the
+ * paper's numbers, on an engine that does nothing, for ever. What cannot be promised even
+ * then, (b) with rho 0, is too large.
+ *
+ * State: admitted requests and their chunks, per second of the window; prefill that they
+ * have still before them. The probe
  * (latch.h) is for a gauge that froze because nothing is admitted.
  * docs/policies/wcrt_inspired.md. */
 #include <admitperf/latch.h>
@@ -46,7 +53,10 @@ enum {
     SAFETY,
     PROBE_MS
 };
-enum { LAYOUT = 1, LONGEST_S = 600 };
+enum { LAYOUT = 2, LONGEST_S = 600 };
+
+/* A prefill that takes longer than any window is no arrival among others. */
+#define LONGEST_MS (LONGEST_S * 1e3)
 
 static const adp_signal signals[] = {
     [RUNNING] = { .name = "running", .unit = "requests" },
@@ -145,6 +155,8 @@ struct learnt { /* what is saved */
     uint64_t known, chunks; /* sums over the window */
     uint64_t peak;          /* most requests in a second before the one that runs */
     uint64_t window_s, chunk_tokens;
+    struct adp_stopwatch drained;
+    double ahead_ms; /* prefill of the admitted, as of the stopwatch's last lap */
     struct count of[LONGEST_S]; /* the first window_s */
 };
 
@@ -204,6 +216,14 @@ static void roll(struct learnt *l, uint64_t now_ns)
         l->peak = l->of[i].requests > l->peak ? l->of[i].requests : l->peak;
 }
 
+/* Milliseconds of prefill before the one that asks, of whatever process. */
+static double ahead_ms(struct learnt *l, uint64_t now_ns)
+{
+    double ms = (double)adp_stopwatch_lap(&l->drained, now_ns) * 1e-6;
+    l->ahead_ms = l->ahead_ms > ms ? l->ahead_ms - ms : 0.0;
+    return l->ahead_ms;
+}
+
 static struct count *running_second(struct learnt *l)
 {
     return &l->of[adp_seconds_slot(&l->seconds, 0, (uint32_t)l->window_s)];
@@ -223,23 +243,36 @@ static struct asked look(const struct learnt *l, const adp_view *v)
     return a;
 }
 
-/* Share of the prefill that the admitted take, with the one that asks; negative: not
+/* Chunks of a request in the window, on average, with the one that asks; negative: not
  * known, no prompt length was ever given. */
-static double utilization(struct wcrt *c, const struct asked *a, double chunk_ms)
+static double mean_chunks(const struct learnt *l, const struct asked *a)
+{
+    uint64_t known = l->known + (a->chunks > 0);
+    return known ? ((double)l->chunks + (double)a->chunks) / (double)known : -1.0;
+}
+
+/* Requests per second in the busiest of the window, with the one that asks. */
+static double busiest_per_s(struct wcrt *c)
 {
     struct learnt *l = &c->learnt;
-    uint64_t known = l->known + (a->chunks > 0), now = running_second(l)->requests + 1u;
-    if (!known)
-        return -1.0;
-    double per_s = (double)(now > l->peak ? now : l->peak) * c->n_instances;
-    double chunks = ((double)l->chunks + (double)a->chunks) / (double)known;
-    return per_s * chunks * chunk_ms * 1e-3;
+    uint64_t now = running_second(l)->requests + 1u;
+    return (double)(now > l->peak ? now : l->peak) * c->n_instances;
 }
 
 /* (a): milliseconds of prefill that come in a second, above the thousand there are. */
 static struct bound overload(double rho)
 {
     return (struct bound) { .over_ms = (rho - 1.0) * 1e3, .broken = rho >= 1.0 };
+}
+
+/* What no wait explains: (b) with rho 0, and a prefill that is longer than any window. */
+static struct bound alone(const struct asked *a, double own_ms, double safety)
+{
+    double most_ms = LONGEST_MS;
+    if (a->has_deadline && a->deadline_ms < most_ms)
+        most_ms = a->deadline_ms;
+    double over_ms = safety * own_ms - most_ms;
+    return (struct bound) { .over_ms = over_ms, .broken = over_ms > 0.0 };
 }
 
 /* (b): the first token's bound, above the deadline. */
@@ -271,10 +304,14 @@ static void margin(adp_verdict *w, const struct bound *b)
         adp_margin_above(w, over_ms);
 }
 
-static void admit(struct learnt *l, const struct asked *a, adp_verdict *w)
+static void admit(struct wcrt *c, const struct asked *a, double chunk_ms, adp_verdict *w)
 {
+    struct learnt *l = &c->learnt;
     struct count *now = running_second(l);
+    double chunks = a->chunks ? (double)a->chunks : mean_chunks(l, a);
     adp_admit(w);
+    if (chunks > 0.0)
+        l->ahead_ms += chunks * chunk_ms * c->n_instances;
     now->requests += now->requests < UINT32_MAX;
     if (a->chunks) {
         now->known++;
@@ -292,15 +329,21 @@ static void decide(void *self, const adp_view *v, adp_verdict *w)
     roll(l, v->now_ns);
     struct asked a = look(l, v);
     double chunk_ms = p[ALPHA_MS] * (double)l->chunk_tokens + p[GAMMA_MS];
-    double rho = utilization(c, &a, chunk_ms);
-    struct bound overloaded = { 0 }, late = { 0 }, slow = { 0 };
+    double own_ms = (double)a.chunks * chunk_ms, mean = mean_chunks(l, &a);
+    bool idle = ahead_ms(l, v->now_ns) <= 0.0;
+    double rho = idle ? 0.0 : busiest_per_s(c) * mean * chunk_ms * 1e-3;
+    struct bound overloaded = { 0 }, late = { 0 }, slow = { 0 }, large = { 0 };
 
-    if (rho >= 0.0) {
+    if (a.chunks) {
+        large = alone(&a, own_ms, p[SAFETY]);
+        margin(w, &large);
+    }
+    if (mean >= 0.0) {
         overloaded = overload(rho);
         margin(w, &overloaded);
     }
     if (a.chunks && a.has_deadline && !overloaded.broken) {
-        late = first_token(&a, rho, (double)a.chunks * chunk_ms, p[SAFETY]);
+        late = first_token(&a, rho, own_ms, p[SAFETY]);
         margin(w, &late);
     }
     if (p[TBT_SLO_MS] > 0.0 && adp_has(v, RUNNING)) {
@@ -308,17 +351,19 @@ static void decide(void *self, const adp_view *v, adp_verdict *w)
         margin(w, &slow);
     }
 
-    if (overloaded.broken) {
+    if (large.broken && !(a.has_deadline && a.deadline_ms <= 0.0)) {
+        adp_reject(w, ADP_R_REQUEST_TOO_LARGE, ADP_NONE);
+    } else if (overloaded.broken) {
         adp_reject(w, ADP_R_WAIT_ESTIMATE_EXCEEDED, ADP_NONE);
-    } else if (late.broken) {
+    } else if (large.broken || late.broken) {
         adp_reject(w, ADP_R_DEADLINE_INFEASIBLE, ADP_NONE);
     } else if (!slow.broken) {
         adp_probe_open(&l->probe);
-        admit(l, &a, w);
+        admit(c, &a, chunk_ms, w);
     } else if (adp_probe_due(&l->probe, v->signal[RUNNING], v->now_ns,
                              (uint64_t)(p[PROBE_MS] * 1e6))) {
         w->set &= ~(uint32_t)ADP_SET_MARGIN; /* the gate holds, and it passes */
-        admit(l, &a, w);
+        admit(c, &a, chunk_ms, w);
     } else {
         adp_reject(w, ADP_R_DEADLINE_INFEASIBLE, RUNNING);
     }

@@ -36,7 +36,8 @@ static uint64_t play(const struct adp_subject *subject, const double *param,
 
 /* One of two instances with the same past is also given outcomes of tickets that it never
  * set, of requests that did not run or are lost: there is nothing to take back and nothing
- * to learn, so both go on alike. */
+ * to learn, so both go on alike. Only who saves is asked: a host gives tickets of another
+ * to nobody but an instance that was made of what the other saved. */
 static void check_strangers(const struct adp_subject *subject, const double *param,
                             uint64_t seed, uint32_t n)
 {
@@ -45,6 +46,8 @@ static void check_strangers(const struct adp_subject *subject, const double *par
     struct adp_start start = { .param = param };
     struct adp_play alone, disturbed;
     char first[200], second[200];
+    if (!subject->policy->save)
+        return;
     adp_trial_doing(trial, "with outcomes of tickets that it never set");
     adp_play_open(&alone, subject, &plan, &start);
     adp_play_open(&disturbed, subject, &plan, &start);

@@ -258,6 +258,15 @@ static int declare(struct adp_doc *doc, const struct entry *entry,
     int code = adp_signals_add(
         set, entry->name, entry->unit ? entry->unit : "?", entry->lo, entry->hi,
         entry->max_age_ns ? entry->max_age_ns : DECLARED_MAX_AGE_NS, &index, &err);
+    if (code == ADP_EFULL) {
+        uint32_t n_shipped;
+        adp_dictionary(&n_shipped);
+        adp_doc_error(doc, code, entry->at,
+                      "signal %.63s is one more than the %u new ones that can be "
+                      "declared: %u are known in all, the %u shipped ones among them",
+                      entry->name, ADP_MAX_KNOWN - n_shipped, ADP_MAX_KNOWN, n_shipped);
+        return -1;
+    }
     return adp_doc_passes(doc, code, entry->at, &err) ? (int)index : -1;
 }
 

@@ -450,6 +450,8 @@ int adp_lane_outcome(adp_lane *lane, uint64_t id, const char *request_id,
     struct adp_name name, kept;
     if (adp_host_is_inherited(rt))
         return ADP_ESTATE;
+    if (result->end > ADP_CANCELLED) /* not run and lost are for us to say */
+        return ADP_EINVAL;
     adp_name_set(&name, request_id);
     struct adp_outcome outcome = outcome_of(result, rt->clock.mono_ns(rt->clock.ctx));
     int code = adp_ticket_settle(lane, &rt->generations, id, &name, &outcome, &id, &kept);

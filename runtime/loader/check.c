@@ -2,8 +2,8 @@
 /* adp_loader_check: what a policy declares, held against the contract of policy.h.
  *
  * The words and bounds are here; what they mean is in policy.h and docs/abi.md. Nothing
- * of the policy is called. Its pointers are followed: that they lead somewhere is for the
- * checker to try, in a process of its own.
+ * of the policy is called. Its pointers are followed: image.c has seen to it before that
+ * they lead somewhere.
  *
  * Every message names the row, what was found and what was expected. */
 #include "runtime/loader/loader.h"

@@ -5,6 +5,7 @@
 #include "runtime/loader/copy.h"
 #include "runtime/loader/entry.h"
 #include "runtime/loader/file.h"
+#include "runtime/loader/image.h"
 #include "runtime/loader/table.h"
 
 #include <dlfcn.h>
@@ -177,7 +178,8 @@ static int load_file(struct adp_loaded *loaded, const struct adp_file *file,
     if (r < 0)
         return r;
     copy_head(&loaded->policy, entry);
-    if ((r = adp_loader_check(&loaded->policy, path, err)) < 0)
+    if ((r = adp_image_check(entry, &loaded->policy, path, err)) < 0 ||
+        (r = adp_loader_check(&loaded->policy, path, err)) < 0)
         return r;
     memcpy(loaded->sha256, file->sha256, sizeof loaded->sha256);
     loaded->baseline = adp_table_card(&loaded->policy).flags & ADP_BASELINE;

@@ -14,8 +14,9 @@
  *     is mapped.
  *
  * The room: file.c reads, elf.c and entry.c look before anything runs, copy.c makes the
- * copy, loader.c maps, check.c holds the declared tables against the contract, bind.c
- * resolves signals, find.c finds files by name. Parameter values are the host's. */
+ * copy, loader.c maps, image.c sees where the declared pointers lead, check.c holds the
+ * declared tables against the contract, bind.c resolves signals, find.c finds files by
+ * name. Parameter values are the host's. */
 #ifndef ADP_RUNTIME_LOADER_H
 #define ADP_RUNTIME_LOADER_H
 
@@ -77,7 +78,8 @@ struct adp_card adp_loaded_card(const struct adp_loaded *loaded);
 
 /* Everything about the declared tables that does not depend on the configuration: names,
  * words of the card, units, gate slots and ops, parameter bounds, threading, counts. Part
- * of load; public for the checker. The head is sound already. ADP_EABI. [any] */
+ * of load; public for the checker. The head is sound already, and its pointers may be
+ * followed (image.h). ADP_EABI. [any] */
 int adp_loader_check(const struct adp_policy *policy, const char *path,
                      struct adp_error *err);
 

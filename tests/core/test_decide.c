@@ -67,6 +67,14 @@ static void own_error_reason(void *self, const struct adp_view *v, struct adp_ve
     adp_reject(w, ADP_R_POLICY_ERROR, ADP_NONE);
 }
 
+static void unknown_set(void *self, const struct adp_view *v, struct adp_verdict *w)
+{
+    (void)self;
+    (void)v;
+    adp_admit(w);
+    w->set = ADP_SET_RETRY << 1;
+}
+
 static void bad_numbers(void *self, const struct adp_view *v, struct adp_verdict *w)
 {
     (void)self;
@@ -115,6 +123,7 @@ POLICY(unknown_action)
 POLICY(unknown_reason)
 POLICY(no_reason)
 POLICY(own_error_reason)
+POLICY(unknown_set)
 POLICY(bad_numbers)
 POLICY(ticketed)
 POLICY(refuses_with_ticket)
@@ -204,6 +213,7 @@ static const struct {
     { &unknown_reason_policy, "the policy refused without a known reason" },
     { &no_reason_policy, "the policy refused without a known reason" },
     { &own_error_reason_policy, "the policy refused without a known reason" },
+    { &unknown_set_policy, "the policy set fields that are not known" },
 };
 
 START_TEST(a_fault_admits_unless_told_otherwise)

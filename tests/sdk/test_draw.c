@@ -34,6 +34,15 @@ START_TEST(the_mixer_is_splitmix64)
 }
 END_TEST
 
+/* A draw of 0 has no bit set, so its first further number is splitmix64's first output from
+ * seed 0, 0xe220a8397b1dcdaf, of which the upper 53 bits stand behind the point. */
+START_TEST(a_further_number_is_the_upper_53_bits_of_the_output_and_no_other)
+{
+    const uint64_t upper = UINT64_C(0xe220a8397b1dcdaf) >> 11;
+    ck_assert_double_eq(ldexp(adp_draw_nth(0.0, 0), 53), (double)upper);
+}
+END_TEST
+
 START_TEST(further_numbers_repeat_for_a_retry_and_lie_in_the_unit_interval)
 {
     static const double draws[] = { 0.0, 0x1p-53, 0.5, 0.9999999999999999 };
@@ -100,6 +109,7 @@ int main(void)
     TCase *t = tcase_create("draw");
     tcase_add_loop_test(t, the_mixer_is_splitmix64, 0,
                         (int)(sizeof vectors / sizeof vectors[0]));
+    tcase_add_test(t, a_further_number_is_the_upper_53_bits_of_the_output_and_no_other);
     tcase_add_test(t, further_numbers_repeat_for_a_retry_and_lie_in_the_unit_interval);
     tcase_add_test(
         t, further_numbers_are_uniform_and_independent_of_the_draw_and_each_other);

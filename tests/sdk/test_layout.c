@@ -320,6 +320,17 @@ START_TEST(a_margin_that_fires_only_above_0_is_never_0)
 }
 END_TEST
 
+/* Exponent field 1023 - 53 = 0x3ca, fraction 0, sign set. */
+START_TEST(the_hair_below_0_is_minus_2_to_the_minus_53_by_its_bits)
+{
+    adp_verdict w = { .size = sizeof w };
+    uint64_t bits;
+    adp_margin_above(&w, 0.0);
+    memcpy(&bits, &w.margin, sizeof bits);
+    ck_assert_uint_eq(bits, UINT64_C(0xbca0000000000000));
+}
+END_TEST
+
 START_TEST(a_policy_that_cannot_says_why_in_the_room_it_has)
 {
     char error[] = "............";
@@ -354,6 +365,7 @@ int main(void)
     tcase_add_loop_test(t, a_retry_time_is_rounded_up_and_only_stated_above_zero, 0,
                         N(defers));
     tcase_add_loop_test(t, a_margin_that_fires_only_above_0_is_never_0, 0, N(margins));
+    tcase_add_test(t, the_hair_below_0_is_minus_2_to_the_minus_53_by_its_bits);
     tcase_add_test(t, a_policy_that_cannot_says_why_in_the_room_it_has);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);

@@ -37,7 +37,8 @@ static inline double adp_draw_nth(double draw, uint32_t n)
     uint64_t state;
     memcpy(&state, &draw, sizeof state);
     state += (n + UINT64_C(1)) * UINT64_C(0x9e3779b97f4a7c15);
-    return (double)(adp_mix64(state) >> 11) * 0x1p-53;
+    /* 53 bits times 2^-53, exactly, in digits that C++ before 17 reads too. */
+    return (double)(adp_mix64(state) >> 11) * 1.1102230246251565404236316680908203125e-16;
 }
 
 /* The number that adp_jitter_ms takes: leave it to that. */

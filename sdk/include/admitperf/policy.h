@@ -155,7 +155,9 @@ enum adp_reason {
     ADP_R_REQUEST_TOO_LARGE = 10      /* 413 */
 };
 
-/* A signal the policy reads. Its place in adp_policy.signals is its slot in the view. */
+/* A signal the policy reads. Its place in adp_policy.signals is its slot in the view. A
+ * configuration knows 64 signals, the 12 shipped ones among them, so an operator can declare
+ * 52 that are not shipped. */
 typedef struct adp_signal {
     const char *name;  /* [a-z][a-z0-9_]*, at most 63; shipped or declared in YAML */
     const char *unit;  /* exactly as declared there: "ratio", "requests", … */
@@ -404,10 +406,11 @@ static inline void adp_margin(adp_verdict *w, double margin)
 }
 
 /* The same for a rule that fires only above 0, so that the margin never says "fires" of an
- * admit: 0 itself becomes a hair less (2^-53). */
+ * admit: 0 itself becomes a hair less: 2^-53, exactly, in digits that C++ before 17 reads
+ * too. */
 static inline void adp_margin_above(adp_verdict *w, double margin)
 {
-    adp_margin(w, margin == 0.0 ? -0x1p-53 : margin);
+    adp_margin(w, margin == 0.0 ? -1.1102230246251565404236316680908203125e-16 : margin);
 }
 
 /* Says why there is no instance: `return adp_cannot(setup, "…");` in create. One sentence,

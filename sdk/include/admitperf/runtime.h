@@ -241,7 +241,8 @@ ADP_API int adp_lane_decide_ids(adp_lane *lane, const adp_sample *samples, uint3
                                 const adp_facts *facts, adp_decision *ret);
 /* [hot] Records what became of a request and returns its ticket to the policy, once. By
  * `id`, or, when id is 0, by `request_id`. 0; ADP_ENOENT: no such decision is waiting
- * (recorded all the same); ADP_ESTATE. */
+ * (recorded all the same); ADP_EINVAL: `end` is none of DONE, FAILED, CANCELLED and 0
+ * (nothing is recorded, the ticket waits on); ADP_ESTATE. */
 ADP_API int adp_lane_outcome(adp_lane *lane, uint64_t id, const char *request_id,
                              const adp_result *result);
 

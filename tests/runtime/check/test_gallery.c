@@ -17,6 +17,7 @@ static const struct {
     struct adp_check_options options;
 } rows[] = {
     { "in_order", NULL, { 0 } },
+    { "counts_in_order", NULL, { 0 } },
     { "keeps_in_order", NULL, { 0 } },
     { "e2_newer_host", "needs a newer host: one of minor 99", { 0 } },
     { "e3_second_name", "exported beside the entry: clamp_rate", { 0 } },

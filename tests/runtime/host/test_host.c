@@ -502,6 +502,12 @@ START_TEST(outcomes_by_handle_and_by_id_are_recorded_and_settle_once)
     adp_lane *lane = lane_of(rt);
     adp_decision a = decide(lane, "a");
     decide(lane, "b");
+    static const uint32_t not_hosts[] = { ADP_NOT_RUN, ADP_LOST, 6, UINT32_MAX };
+    for (size_t i = 0; i < sizeof not_hosts / sizeof not_hosts[0]; i++) {
+        adp_result other = done;
+        other.end = not_hosts[i];
+        ck_assert_int_eq(adp_lane_outcome(lane, a.id, NULL, &other), ADP_EINVAL);
+    }
     ck_assert_int_eq(adp_lane_outcome(lane, a.id, NULL, &done), 0);
     ck_assert_int_eq(adp_lane_outcome(lane, 0, "b", &done), 0);
     ck_assert_int_eq(adp_lane_outcome(lane, a.id, NULL, &done), ADP_ENOENT);

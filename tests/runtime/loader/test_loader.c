@@ -65,6 +65,7 @@ static const struct {
     { "card_word",
       "card: slo_awareness is \"troughput\", expected deadline | throughput | fairness | "
       "cost | stability; nearest is \"throughput\"" },
+    { "no_end", "the doc is not ended by a NUL" },
     { "no_entry", "exports no object admitperf_policy_v1; nearest is admitperf_policy" },
     { "stranger",
       "exports no object admitperf_policy_v1, nor a name like it among its 1" },
