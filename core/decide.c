@@ -96,13 +96,16 @@ static void split(struct request *rq, const struct adp_facts *facts)
         rq->split = rq->joined_len ? adp_split_joined(rq->joined, rq->joined_len)
                                    : adp_split_of(g->salt, g->salt_len, id, rq->id_len);
         rq->governed = rq->split.arm < g->enforce;
+        if (rq->lane->has_draw)
+            rq->split.draw = rq->lane->draw;
         return;
     }
     uint64_t name[3] = { adp_region_instance(rq->lane->region), rq->lane->number,
                          atomic_load_explicit(&rq->lane->decisions,
                                               memory_order_relaxed) };
     rq->split = (struct adp_split) {
-        .draw = adp_split_unit(XXH3_64bits(name, sizeof name)),
+        .draw = rq->lane->has_draw ? rq->lane->draw
+                                   : adp_split_unit(XXH3_64bits(name, sizeof name)),
     };
     rq->governed = g->enforce >= 1.0;
 }
@@ -393,11 +396,26 @@ static void trace_out(const struct request *rq, const struct answer *a,
     trace->governed = rq->governed;
 }
 
-static void count(struct adp_lane *lane, const struct answer *answers, uint32_t n)
+static void count_verdict(const struct request *rq, uint32_t i, const struct answer *a)
 {
+    uint32_t tally = rq->generation->member[i].tally, reason = a->verdict.reason;
+    uint32_t action = a->fault ? 0 : a->verdict.action;
+    if (reason >= ADP_TALLY_REASONS - 1)
+        reason = ADP_TALLY_REASONS - 1;
+    _Atomic uint64_t *n = &rq->lane->tally[tally < ADP_TALLIES ? tally : ADP_TALLIES - 1]
+                               .n[action][reason][i == 0 && rq->governed];
+    atomic_store_explicit(n, atomic_load_explicit(n, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
+}
+
+static void count(const struct request *rq, const struct answer *answers, uint32_t n)
+{
+    struct adp_lane *lane = rq->lane;
     uint64_t faults = 0;
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         faults += answers[i].fault != ADP_FAULT_NONE;
+        count_verdict(rq, i, &answers[i]);
+    }
     uint64_t d = atomic_load_explicit(&lane->decisions, memory_order_relaxed);
     atomic_store_explicit(&lane->decisions, d + n, memory_order_relaxed);
     if (!faults)
@@ -448,7 +466,7 @@ int adp_decide(struct adp_lane *lane, struct adp_generations *generations,
     uint64_t id = settle_tickets(&rq, answers, runs);
     for (uint32_t i = 0; lane->recording && i < n; i++)
         record(&rq, i, &answers[i], id);
-    count(lane, answers, n);
+    count(&rq, answers, n);
     answer_host(&rq, &answers[0], id, ret);
     if (trace)
         trace_out(&rq, &answers[0], trace);

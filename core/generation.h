@@ -40,6 +40,7 @@ struct adp_member {
     const double *param;               /* by place; borrowed */
     uint32_t slot_of[ADP_MAX_SIGNALS]; /* policy's slot → index in the set */
     bool reject_on_error;
+    uint32_t tally;          /* which of the lanes' tallies counts its verdicts */
     struct adp_member *heir; /* has its state, gets its outcomes; NULL: none */
 };
 

@@ -28,6 +28,15 @@ struct adp_name {
     char own[ADP_ID_MAX + 1];
 };
 
+/* Verdicts of a policy, counted: [0] faults, else its action; by reason (0: none, the last:
+ * policy_error); [1] those that were enforced. */
+#define ADP_TALLIES       24u
+#define ADP_TALLY_ACTIONS 4u
+#define ADP_TALLY_REASONS 12u
+struct adp_tally {
+    _Atomic uint64_t n[ADP_TALLY_ACTIONS][ADP_TALLY_REASONS][2];
+};
+
 struct adp_lane {
     struct adp_region *region; /* borrowed */
     const struct adp_clock *clock;
@@ -46,6 +55,11 @@ struct adp_lane {
     uint64_t wall_ns,
         wall_at_ns; /* the wall clock, when it was read last, and when (mono) */
 
+    /* A replay's, set by whoever owns the lane: the draw that was recorded stands in place
+     * of the split's. */
+    bool has_draw;
+    double draw;
+
     /* Metrics given with a request: these, those of a moment before, and their readings.
      * `given` is the sheet of `now` while it is known to describe them; NULL: not known. */
     struct adp_sheet sheet[2], *given;
@@ -57,6 +71,7 @@ struct adp_lane {
 
     /* Counted by the lane's thread, read by anybody. */
     _Atomic uint64_t decisions, outcomes, faults, lost_tickets;
+    struct adp_tally tally[ADP_TALLIES];
 };
 
 /* Prepares a lane of the region. ADP_ENOMEM. [control] */

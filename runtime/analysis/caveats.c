@@ -52,6 +52,12 @@ static void corrupt(struct adp_caveats *caveats, const struct adp_log_file *file
                             ") has no end: the writer was cut "
                             "short, or is still writing",
                             file->path, count->first);
+        else if (kind == ADP_CORRUPT_PACKED)
+            adp_caveats_add(
+                caveats,
+                "%s: what is packed is damaged or cut short after line %" PRIu64
+                ": nothing behind it was read",
+                file->path, count->first);
         else
             adp_caveats_add(
                 caveats, "%s: %" PRIu64 " corrupt %s (%s), the first is line %" PRIu64,

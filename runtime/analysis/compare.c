@@ -43,6 +43,8 @@ static struct adp_compare *create(void)
 
 static const char *policy_of(const struct adp_part *part)
 {
+    if (part->arm >= 0)
+        return part->arm == ADP_ARM_GOVERNED ? "governed" : "ungoverned";
     return part->policy ? part->policy : "(no policy named)";
 }
 
@@ -206,7 +208,7 @@ static void caution_run(struct adp_compare *compare, const struct adp_run *run)
              run->part->run ? run->part->run : "(unnamed)");
     adp_caveats_of_instrument(&own, compare->tally, run);
     adp_caveats_of_cost(&own, run);
-    if (run->part->unenforced)
+    if (run->part->unenforced && !compare->arms)
         adp_caveats_add(
             &own, "%" PRIu64 " of %" PRIu64 " %s not enforced", run->part->unenforced,
             run->part->lines,
@@ -220,6 +222,53 @@ static void caution_run(struct adp_compare *compare, const struct adp_run *run)
 static bool differ(double a, double b)
 {
     return isnan(a) != isnan(b) || (!isnan(a) && a != b);
+}
+
+static bool differ_in_text(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) != 0 : a != b;
+}
+
+static void caution_text(struct adp_compare *compare, const struct adp_side *side,
+                         const char *what, const char *a, const char *b)
+{
+    if (differ_in_text(a, b))
+        adp_caveats_add(&compare->caveats, "%s differs: %s for %s, %s for %s", what,
+                        a ? a : "(not said)", policy_of(compare->baseline.part),
+                        b ? b : "(not said)", policy_of(side->part));
+}
+
+/* What is disclosed of the two sides, and should be one thing. */
+static void caution_disclosure(struct adp_compare *compare, const struct adp_side *side)
+{
+    const struct adp_part_disclosure *a = &compare->baseline.part->disclosure;
+    const struct adp_part_disclosure *b = &side->part->disclosure;
+    caution_text(compare, side, "notes", compare->baseline.part->notes,
+                 side->part->notes);
+    caution_text(compare, side, "the model", a->model, b->model);
+    caution_text(compare, side, "the engine", a->engine, b->engine);
+    caution_text(compare, side, "the hardware", a->hardware, b->hardware);
+    caution_text(compare, side, "the workload", a->workload, b->workload);
+    if (differ(a->capacity_rps, b->capacity_rps))
+        adp_caveats_add(&compare->caveats, "capacity_rps differs: %s for %s, %s for %s",
+                        adp_page_exact(a->capacity_rps).text,
+                        policy_of(compare->baseline.part),
+                        adp_page_exact(b->capacity_rps).text, policy_of(side->part));
+}
+
+/* Configurations of two policies differ, for they name the policy; those of the repeats of
+ * one should not. */
+static void caution_config(struct adp_compare *compare, const struct adp_side *side)
+{
+    for (size_t i = 1; i < side->n; i++) {
+        const char *a = side->runs[0]->part->config, *b = side->runs[i]->part->config;
+        if (!differ_in_text(a, b))
+            continue;
+        adp_caveats_add(&compare->caveats,
+                        "%s: its repeats ran under different configurations (%s and %s)",
+                        policy_of(side->part), a ? a : "not said", b ? b : "not said");
+        return;
+    }
 }
 
 static void caution_side(struct adp_compare *compare, const struct adp_side *side)
@@ -243,6 +292,9 @@ static void caution_side(struct adp_compare *compare, const struct adp_side *sid
                         policy_of(base->part), base->n,
                         adp_page_plural(base->n, "repeat", "repeats"),
                         policy_of(side->part), side->n);
+    if (side != base)
+        caution_disclosure(compare, side);
+    caution_config(compare, side);
     if (side != base && side->part->baseline)
         adp_caveats_add(&compare->caveats, "%s calls itself a baseline",
                         policy_of(side->part));
@@ -252,7 +304,14 @@ static void caution_side(struct adp_compare *compare, const struct adp_side *sid
 
 static void caution(struct adp_compare *compare)
 {
-    if (!compare->baseline.part->baseline)
+    if (compare->arms)
+        adp_caveats_add(
+            &compare->caveats,
+            "both arms share one engine: what is refused in the governed arm frees "
+            "capacity for the other, and what the ungoverned arm is let through fills "
+            "the "
+            "queue for both. The difference is not what governing all would make");
+    if (!compare->arms && !compare->baseline.part->baseline)
         adp_caveats_add(&compare->caveats, "%s does not call itself a baseline",
                         policy_of(compare->baseline.part));
     size_t n_runs;
@@ -287,7 +346,10 @@ static int settle(struct adp_compare *compare)
     for (size_t i = 0; i < compare->n; i++) {
         if (adp_side_settle(&compare->candidates[i].side))
             return ADP_ENOMEM;
-        adp_versus_check(&compare->candidates[i], &compare->baseline);
+        int e =
+            adp_versus_check(&compare->candidates[i], &compare->baseline, compare->arms);
+        if (e)
+            return e;
     }
     caution(compare);
     return compare->caveats.broken ? ADP_ENOMEM : 0;
@@ -374,7 +436,7 @@ int adp_compare_paths(const char *baseline, const char *policy, struct adp_compa
     if (!e)
         e = read_path(compare, policy, err);
     if (!e)
-        e = adp_tally_finish(compare->tally);
+        e = adp_tally_settle(compare->tally, err);
     if (!e)
         e = choose_sides(compare, paths, n_first, err);
     if (!e)
@@ -390,6 +452,85 @@ int adp_compare_paths(const char *baseline, const char *policy, struct adp_compa
 void adp_compare_unread(const struct adp_compare *compare, FILE *to)
 {
     adp_logs_unread(&compare->logs, to);
+}
+
+/* ---- arms ------------------------------------------------------------------------------
+ */
+
+/* The runs of the arm, of one candidate, onto the side. */
+static int take_arm(struct adp_compare *compare, struct adp_side *side, int arm,
+                    struct adp_error *err)
+{
+    size_t n;
+    const struct adp_run *runs = adp_tally_runs(compare->tally, &n);
+    const struct adp_part *first = compare->baseline.part;
+    for (size_t i = 0; i < n; i++) {
+        const struct adp_part *part = runs[i].part;
+        if (!runs[i].decided || part->arm != arm || adp_part_is_shadow(part))
+            continue;
+        if (first && first->candidate != part->candidate)
+            return adp_error_set(
+                err, ADP_EINVAL,
+                "the arms of %s and of %s are not one split: give the logs of one policy "
+                "with one set of parameters",
+                first->policy ? first->policy : "(no policy named)",
+                part->policy ? part->policy : "(no policy named)");
+        if (counts(compare, &runs[i]) && add_repeat(compare, side, &runs[i]))
+            return ADP_ENOMEM;
+        first = first ? first : side->part;
+    }
+    return 0;
+}
+
+static int take_arms(struct adp_compare *compare, struct adp_error *err)
+{
+    int e = take_arm(compare, &compare->baseline, ADP_ARM_UNGOVERNED, err);
+    compare->candidates = e ? NULL : calloc(1, sizeof *compare->candidates);
+    if (!compare->candidates)
+        return e ? e : ADP_ENOMEM;
+    compare->n = compare->cap = 1;
+    e = take_arm(compare, &compare->candidates[0].side, ADP_ARM_GOVERNED, err);
+    if (e)
+        return e;
+    if (!compare->baseline.n)
+        return adp_error_set(err, ADP_EINVAL,
+                             "%s: there is no second arm; `enforce:` below 1 makes one",
+                             compare->candidates[0].side.n ? "every decision was governed"
+                                                           : "there are no decisions");
+    if (!compare->candidates[0].side.n)
+        return adp_error_set(err, ADP_EINVAL,
+                             "no decision was governed: there is no second arm; "
+                             "`enforce:` above 0 makes one");
+    return 0;
+}
+
+int adp_compare_arms(const char *const *paths, size_t n, struct adp_compare **ret,
+                     struct adp_error *err)
+{
+    struct adp_compare *compare = create();
+    int e = compare ? 0 : ADP_ENOMEM;
+    if (compare) {
+        compare->arms = true;
+        adp_tally_keep_arms_apart(compare->tally);
+    }
+    for (size_t i = 0; i < n && !e; i++)
+        e = adp_logs_find(&compare->logs, paths[i], err);
+    if (!e)
+        e = adp_logs_read(&compare->logs, 0, compare->tally, NULL, NULL, err);
+    if (!e)
+        e = adp_logs_any(&compare->logs, 1, err);
+    if (!e)
+        e = adp_tally_settle(compare->tally, err);
+    if (!e)
+        e = take_arms(compare, err);
+    if (!e)
+        e = settle(compare);
+    if (e) {
+        adp_compare_destroy(compare);
+        return adp_error_set(err, e, "out of memory");
+    }
+    *ret = compare;
+    return 0;
 }
 
 /* Which experiments there are, while looking for one. */
@@ -490,7 +631,7 @@ int adp_compare_experiment(const char *experiment, const char *const *roots, siz
     for (size_t i = 0; i < wanted.n; i++)
         free(wanted.known[i]);
     if (!e)
-        e = adp_tally_finish(compare->tally);
+        e = adp_tally_settle(compare->tally, err);
     if (!e)
         e = take_experiment(compare, experiment, err);
     if (!e)
@@ -643,6 +784,13 @@ static void print_goodput(FILE *to, const struct adp_side *base,
                    : b > a ? "up"
                            : "DOWN",
                    from.text, into.text);
+}
+
+/* What a goodput that fell was paid for. */
+static void print_price(FILE *to, const struct adp_side *base,
+                        const struct adp_side *side)
+{
+    double a = base->goodput.median, b = side->goodput.median;
     if (b < a && side->ttft_p95.median < base->ttft_p95.median)
         adp_page_wrap(
             to, 2, 2,
@@ -655,6 +803,44 @@ static void print_goodput(FILE *to, const struct adp_side *base,
             "is no shorter for it.");
 }
 
+/* "+0.123" */
+static struct adp_digits signed_digits(double value, struct adp_digits (*digits)(double))
+{
+    struct adp_digits with, without = digits(value);
+    snprintf(with.text, sizeof with.text, "%s%.30s", value > 0 ? "+" : "", without.text);
+    return with;
+}
+
+static void print_interval(FILE *to, const struct adp_difference *by,
+                           struct adp_digits (*digits)(double), const char *unit)
+{
+    if (isnan(by->low))
+        return;
+    adp_page_field(
+        to, FIELD, "",
+        "repeat by repeat %s%s on average; of %zu pairs drawn again and again, "
+        "95%% give %s to %s",
+        signed_digits(by->mean, digits).text, unit, by->pairs,
+        signed_digits(by->low, digits).text, signed_digits(by->high, digits).text);
+}
+
+/* Which it refused, told apart from how many. */
+static void print_equal_volume(FILE *to, const struct adp_compare *compare,
+                               const struct adp_candidate *candidate)
+{
+    const struct adp_spread *lot = &candidate->equal_volume;
+    struct shown share = show(&candidate->side.refused_share, adp_page_percent);
+    struct shown by_lot = show(lot, adp_page_share);
+    if (isnan(lot->median) || !(candidate->side.refused_share.median > 0))
+        return;
+    adp_page_field(to, FIELD, "by lot",
+                   "had %s refused %s by lot and served the rest as it did, its goodput "
+                   "would be %s; the policy's is %s. What lies between is which requests "
+                   "it refused, and what that spared the others",
+                   policy_of(compare->baseline.part), share.text, by_lot.text,
+                   adp_page_share(candidate->side.goodput.median).text);
+}
+
 static void print_candidate(FILE *to, const struct adp_compare *compare,
                             const struct adp_candidate *candidate)
 {
@@ -663,7 +849,11 @@ static void print_candidate(FILE *to, const struct adp_compare *compare,
     print_standing(to, candidate);
     adp_page_field(to, FIELD, "refused", "%s of offered", share.text);
     print_tail(to, &compare->baseline, &candidate->side);
+    print_interval(to, &candidate->ttft_p95, adp_page_number, " ms");
     print_goodput(to, &compare->baseline, &candidate->side);
+    print_interval(to, &candidate->goodput, adp_page_share, "");
+    print_price(to, &compare->baseline, &candidate->side);
+    print_equal_volume(to, compare, candidate);
 }
 
 /* ---- tables ---------------------------------------------------------------------------
@@ -775,6 +965,10 @@ int adp_compare_print(const struct adp_compare *compare, FILE *to)
 {
     if (compare->experiment)
         adp_page_wrap(to, 0, 2, "Experiment %s", compare->experiment);
+    if (compare->arms)
+        adp_page_wrap(to, 0, 2, "The two arms of %s",
+                      compare->baseline.part->policy ? compare->baseline.part->policy
+                                                     : "(no policy named)");
     print_side(to, "Baseline: ", &compare->baseline);
     adp_page_heading(to, "CAN IT BE COMPARED");
     for (size_t i = 0; i < compare->n; i++) {

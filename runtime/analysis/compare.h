@@ -29,6 +29,10 @@ int adp_compare_paths(const char *baseline, const char *policy, struct adp_compa
  * to ten that are there); ADP_EINVAL: it has no baseline, or nothing but its baseline. */
 int adp_compare_experiment(const char *experiment, const char *const *roots, size_t n,
                            struct adp_compare **ret, struct adp_error *err);
+/* Compares the governed arm with the ungoverned one, inside the logs and folders given: each
+ * run's with its own. ADP_EINVAL: there is one arm only, or more than one candidate. */
+int adp_compare_arms(const char *const *paths, size_t n, struct adp_compare **ret,
+                     struct adp_error *err);
 void adp_compare_destroy(struct adp_compare *compare);
 
 /* The page as text, at most 80 columns. ADP_EIO, ADP_ENOMEM. */

@@ -26,6 +26,7 @@ struct adp_experiments {
     struct adp_log_list logs;
     struct experiment *all;
     size_t n, cap;
+    uint32_t *runs_in; /* owned; by file */
 };
 
 void adp_experiments_destroy(struct adp_experiments *experiments)
@@ -41,6 +42,7 @@ void adp_experiments_destroy(struct adp_experiments *experiments)
         free(one->folder);
     }
     free(experiments->all);
+    free(experiments->runs_in);
     adp_tally_destroy(experiments->tally);
     adp_logs_finish(&experiments->logs);
     free(experiments);
@@ -113,8 +115,6 @@ static int add_run(struct adp_experiments *experiments, const struct adp_run *ru
 static int group(struct adp_experiments *experiments)
 {
     size_t n;
-    if (adp_tally_finish(experiments->tally))
-        return ADP_ENOMEM;
     const struct adp_run *runs = adp_tally_runs(experiments->tally, &n);
     for (size_t i = 0; i < n; i++)
         if (add_run(experiments, &runs[i]))
@@ -123,6 +123,25 @@ static int group(struct adp_experiments *experiments)
         for (size_t k = 0; k < experiments->all[i].n; k++)
             if (adp_side_settle(&experiments->all[i].sides[k]))
                 return ADP_ENOMEM;
+    return 0;
+}
+
+/* ---- mixtures --------------------------------------------------------------------------
+ */
+
+/* How many runs stand in each file, shadows apart, which belong to the run they stand by. */
+static int count_runs(struct adp_experiments *experiments)
+{
+    size_t n;
+    adp_tally_files(experiments->tally, &n);
+    experiments->runs_in = calloc(n + 1, sizeof *experiments->runs_in);
+    if (!experiments->runs_in)
+        return ADP_ENOMEM;
+    const struct adp_run *runs = adp_tally_runs(experiments->tally, &n);
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < runs[i].n_files; k++)
+            experiments->runs_in[runs[i].files[k]] +=
+                runs[i].decided && !adp_part_is_shadow(runs[i].part);
     return 0;
 }
 
@@ -140,6 +159,10 @@ int adp_experiments_read(const char *const *paths, size_t n, struct adp_experime
         e = adp_logs_read(&experiments->logs, 0, experiments->tally, NULL, NULL, err);
     if (!e)
         e = adp_logs_any(&experiments->logs, 1, err);
+    if (!e)
+        e = adp_tally_settle(experiments->tally, err);
+    if (!e)
+        e = count_runs(experiments);
     if (!e)
         e = group(experiments);
     if (e) {
@@ -221,6 +244,14 @@ int adp_experiments_print(const struct adp_experiments *experiments, FILE *to)
     }
     if (!experiments->n)
         fputs("No logs of decisions here.\n", to);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t in = experiments->runs_in[i];
+        if (in > 1)
+            adp_page_wrap(to, 0, 2,
+                          "! %s is a mixture: it holds %" PRIu32
+                          " runs, told apart by their lines.",
+                          files[i].path, in);
+    }
     again = adp_tally_again(experiments->tally, &n);
     for (size_t i = 0; i < n; i++)
         adp_page_wrap(
@@ -258,6 +289,15 @@ static json_t *run_of(const struct adp_experiments *experiments,
         "copy_of", adp_json_text(copy ? files[runs[run->copy_of].files[0]].path : NULL));
 }
 
+/* Copies are no repeats. */
+static size_t repeats_of(const struct adp_side *side)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < side->n; i++)
+        n += side->runs[i]->decided && side->runs[i]->copy_of == ADP_NO_RUN;
+    return n;
+}
+
 static json_t *side_of(const struct adp_experiments *experiments,
                        const struct adp_side *side)
 {
@@ -267,9 +307,10 @@ static json_t *side_of(const struct adp_experiments *experiments,
             json_decref(runs);
             return NULL;
         }
-    return json_pack("{s:o, s:o, s:b, s:o}", "policy", adp_json_text(side->part->policy),
-                     "params", adp_json_params(side->part), "baseline",
-                     (int)side->part->baseline, "runs", runs);
+    return json_pack("{s:o, s:o, s:b, s:I, s:o}", "policy",
+                     adp_json_text(side->part->policy), "params",
+                     adp_json_params(side->part), "baseline", (int)side->part->baseline,
+                     "repeats", (json_int_t)repeats_of(side), "runs", runs);
 }
 
 static json_t *experiment_json(const struct adp_experiments *experiments,
@@ -288,21 +329,26 @@ static json_t *experiment_json(const struct adp_experiments *experiments,
 
 int adp_experiments_json(const struct adp_experiments *experiments, FILE *to)
 {
-    size_t n;
+    size_t n, n_again;
     const struct adp_log_file *files = adp_tally_files(experiments->tally, &n);
-    const struct adp_again *again = adp_tally_again(experiments->tally, &n);
-    json_t *list = json_array(), *left = json_array();
+    const struct adp_again *again = adp_tally_again(experiments->tally, &n_again);
+    json_t *list = json_array(), *left = json_array(), *mixed = json_array();
     int e = 0;
+    for (uint32_t i = 0; i < n && !e; i++)
+        if (experiments->runs_in[i] > 1)
+            e = json_array_append_new(mixed, adp_json_text(files[i].path));
     for (size_t i = 0; i < experiments->n && !e; i++)
         e = json_array_append_new(list,
                                   experiment_json(experiments, &experiments->all[i]));
-    for (size_t i = 0; i < n && !e; i++)
+    for (size_t i = 0; i < n_again && !e; i++)
         e = json_array_append_new(left, adp_json_text(files[again[i].file].path));
     if (e) {
         json_decref(list);
         json_decref(left);
+        json_decref(mixed);
         return ADP_ENOMEM;
     }
-    return adp_json_write_take(
-        json_pack("{s:o, s:o}", "experiments", list, "not_counted", left), to);
+    return adp_json_write_take(json_pack("{s:o, s:o, s:o}", "experiments", list,
+                                         "not_counted", left, "mixtures", mixed),
+                               to);
 }

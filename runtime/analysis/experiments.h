@@ -16,8 +16,8 @@ int adp_experiments_read(const char *const *paths, size_t n, struct adp_experime
 void adp_experiments_destroy(struct adp_experiments *experiments);
 /* At most 80 columns. ADP_EIO. */
 int adp_experiments_print(const struct adp_experiments *experiments, FILE *to);
-/* {"experiments":[{experiment notes has_baseline policies:[{policy params baseline
- * runs:[{run verdict offered logs:[…] copy_of}]}]}] not_counted:[…]}. ADP_EIO,
+/* {"experiments":[{experiment notes has_baseline policies:[{policy params baseline repeats
+ * runs:[{run verdict offered logs:[…] copy_of}]}]}] not_counted:[…] mixtures:[…]}. ADP_EIO,
  * ADP_ENOMEM. */
 int adp_experiments_json(const struct adp_experiments *experiments, FILE *to);
 /* A line for each path that was passed over: what JSON has no place for. */

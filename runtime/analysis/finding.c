@@ -33,7 +33,7 @@ bool adp_finding_supplied(const struct adp_part *part, const char *signal)
 {
     for (size_t i = 0; signal && i < part->n_signals; i++)
         if (strcmp(part->signals[i].name, signal) == 0)
-            return part->signals[i].sample.n > 0;
+            return part->signals[i].sample.pile.n > 0;
     return false;
 }
 
@@ -83,8 +83,8 @@ static bool blind(const struct adp_part *part)
     for (size_t i = 0; i < part->n_signals; i++) {
         if (part->signal_quantity &&
             strcmp(part->signals[i].name, part->signal_quantity) == 0)
-            return !part->signals[i].sample.n;
-        any |= part->signals[i].sample.n > 0;
+            return !part->signals[i].sample.pile.n;
+        any |= part->signals[i].sample.pile.n > 0;
     }
     return part->n_signals && !any;
 }

@@ -7,6 +7,7 @@
 #include "runtime/analysis/lines.h"
 
 #include "runtime/analysis/reader.h"
+#include "runtime/analysis/source.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,7 +17,10 @@
 enum { READ_SIZE = 1 << 18 };
 
 struct adp_lines {
+    struct adp_source *source; /* owned; NULL: a slice of a file */
     int fd;
+    uint64_t at, from, to; /* of a slice: where to read next; what it is */
+    bool begun;
     size_t start, searched, end, cap;
     uint64_t offset; /* of buffer[start] in the stream */
     uint64_t number;
@@ -24,7 +28,7 @@ struct adp_lines {
     char buffer[];
 };
 
-struct adp_lines *adp_lines_create(int fd)
+static struct adp_lines *create(int fd)
 {
     size_t cap = ADP_LINES_MAX + 1 + READ_SIZE;
     /* Zeroed: the bytes behind the last line are looked at as padding. */
@@ -33,12 +37,65 @@ struct adp_lines *adp_lines_create(int fd)
         return NULL;
     lines->fd = fd;
     lines->cap = cap;
+    lines->begun = true;
+    lines->to = UINT64_MAX;
+    return lines;
+}
+
+struct adp_lines *adp_lines_create(int fd)
+{
+    struct adp_lines *lines = create(fd);
+    if (!lines)
+        return NULL;
+    lines->source = adp_source_create(fd);
+    if (!lines->source) {
+        free(lines);
+        return NULL;
+    }
+    return lines;
+}
+
+struct adp_lines *adp_lines_create_slice(int fd, uint64_t from, uint64_t to)
+{
+    struct adp_lines *lines = create(fd);
+    if (!lines)
+        return NULL;
+    /* A slice begins behind the first newline at or after from - 1. */
+    lines->begun = from == 0;
+    lines->at = lines->offset = from ? from - 1 : 0;
+    lines->from = from;
+    lines->to = to;
     return lines;
 }
 
 void adp_lines_destroy(struct adp_lines *lines)
 {
+    if (!lines)
+        return;
+    adp_source_destroy(lines->source);
     free(lines);
+}
+
+uint64_t adp_lines_taken(const struct adp_lines *lines)
+{
+    return lines->source ? adp_source_taken(lines->source) : lines->at - lines->from;
+}
+
+bool adp_lines_is_damaged(const struct adp_lines *lines)
+{
+    return lines->source && adp_source_is_damaged(lines->source);
+}
+
+static ssize_t read_slice(struct adp_lines *lines, struct adp_error *err)
+{
+    ssize_t got;
+    do
+        got = pread(lines->fd, lines->buffer + lines->end, READ_SIZE, (off_t)lines->at);
+    while (got < 0 && errno == EINTR);
+    if (got < 0)
+        return adp_error_set(err, ADP_EIO, "cannot be read: %s", strerror(errno));
+    lines->at += (uint64_t)got;
+    return got;
 }
 
 static int refill(struct adp_lines *lines, struct adp_error *err)
@@ -49,12 +106,12 @@ static int refill(struct adp_lines *lines, struct adp_error *err)
         lines->end -= lines->start;
         lines->start = 0;
     }
-    ssize_t got;
-    do
-        got = read(lines->fd, lines->buffer + lines->end, READ_SIZE);
-    while (got < 0 && errno == EINTR);
+    ssize_t got =
+        lines->source
+            ? adp_source_read(lines->source, lines->buffer + lines->end, READ_SIZE, err)
+            : read_slice(lines, err);
     if (got < 0)
-        return adp_error_set(err, ADP_EIO, "cannot be read: %s", strerror(errno));
+        return (int)got;
     lines->ended = got == 0;
     lines->end += (size_t)got;
     return 0;
@@ -99,8 +156,8 @@ static int skip(struct adp_lines *lines, struct adp_raw_line *ret, struct adp_er
     }
 }
 
-int adp_lines_next(struct adp_lines *lines, struct adp_raw_line *ret,
-                   struct adp_error *err)
+/* As adp_lines_next, of whatever begins where we are. */
+static int next(struct adp_lines *lines, struct adp_raw_line *ret, struct adp_error *err)
 {
     for (;;) {
         char *from = lines->buffer + lines->searched;
@@ -122,4 +179,18 @@ int adp_lines_next(struct adp_lines *lines, struct adp_raw_line *ret,
         if (e)
             return e;
     }
+}
+
+int adp_lines_next(struct adp_lines *lines, struct adp_raw_line *ret,
+                   struct adp_error *err)
+{
+    if (!lines->begun) {
+        struct adp_raw_line before;
+        int e = next(lines, &before, err);
+        if (e <= 0)
+            return e;
+        lines->begun = true;
+        lines->number = 0;
+    }
+    return lines->offset < lines->to ? next(lines, ret, err) : 0;
 }

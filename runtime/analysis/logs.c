@@ -5,10 +5,14 @@
 #include "runtime/analysis/grow.h"
 #include "runtime/analysis/lines.h"
 #include "runtime/analysis/page.h"
+#include "runtime/analysis/source.h"
+#include "runtime/analysis/workers.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -107,8 +111,14 @@ static bool skipped(const char *name)
 
 static bool is_log(const char *name)
 {
-    size_t n = strlen(name), k = strlen(".jsonl");
-    return n > k && strcmp(name + n - k, ".jsonl") == 0;
+    static const char *const ends[] = { ".jsonl", ".jsonl.gz", ".jsonl.zst" };
+    size_t n = strlen(name);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        size_t k = strlen(ends[i]);
+        if (n > k && strcmp(name + n - k, ends[i]) == 0)
+            return true;
+    }
+    return false;
 }
 
 static int search(struct adp_log_list *list, const char *folder, unsigned depth,
@@ -210,12 +220,41 @@ static void order(struct adp_log_list *list, size_t from)
     }
 }
 
+static int find(struct adp_log_list *list, const char *path, struct adp_error *err);
+
+/* Is there something that the path, as a pattern, stands for? Then it is found. 1, 0, or
+ * an error. */
+static int find_pattern(struct adp_log_list *list, const char *path,
+                        struct adp_error *err)
+{
+    glob_t found;
+    struct stat st;
+    if (!strpbrk(path, "*?[") || lstat(path, &st) == 0)
+        return 0;
+    int code = glob(path, 0, NULL, &found);
+    if (code)
+        return code == GLOB_NOSPACE ? ADP_ENOMEM : 0;
+    int e = 0;
+    for (size_t i = 0; i < found.gl_pathc && !e; i++)
+        e = find(list, found.gl_pathv[i], err);
+    globfree(&found);
+    return e ? e : 1;
+}
+
 int adp_logs_find(struct adp_log_list *list, const char *path, struct adp_error *err)
+{
+    list->finds++;
+    int e = find_pattern(list, path, err);
+    if (e)
+        return e > 0 ? 0 : adp_error_set(err, e, "out of memory");
+    return find(list, path, err);
+}
+
+static int find(struct adp_log_list *list, const char *path, struct adp_error *err)
 {
     struct stat st;
     size_t before = list->n;
     int e;
-    list->finds++;
     if (!*path)
         return adp_error_at(err, ADP_ENOENT, "\"\"", 0, 0, "an empty path names no log");
     if (strcmp(path, "-") == 0) {
@@ -228,7 +267,8 @@ int adp_logs_find(struct adp_log_list *list, const char *path, struct adp_error 
     } else {
         e = search(list, path, 0, err);
         if (!e && !came_upon(list))
-            e = adp_error_at(err, ADP_ENOENT, path, 0, 0, "holds no *.jsonl file");
+            e = adp_error_at(err, ADP_ENOENT, path, 0, 0,
+                             "holds no *.jsonl file, packed or not");
     }
     if (e)
         return adp_error_set(err, e, "out of memory");
@@ -255,7 +295,46 @@ void adp_logs_unread(const struct adp_log_list *list, FILE *to)
 }
 
 /* ---- reading ------------------------------------------------------------------------
- */
+ *
+ * Files are cut into slices; workers take slices in their order, each into a tally of its
+ * own. Whoever is done merges what can be merged in order: slices into their file's tally,
+ * files into the tally. */
+
+enum {
+    SLICE_LEAST = 8 << 20, /* bytes that are worth a slice */
+    SLICES = 4,            /* of a large file, for each worker */
+    TELL_EVERY = 1 << 22   /* bytes */
+};
+
+struct slice {
+    size_t path;
+    uint64_t from, to;
+    bool whole, last;        /* all of its file; the last of it */
+    struct adp_tally *tally; /* owned */
+    bool done, ours;
+    int code; /* of the file: it cannot be read */
+    struct adp_error why;
+};
+
+struct reading {
+    struct adp_log_list *list;
+    struct adp_tally *tally;
+    adp_logs_choose *choose;
+    void *context;
+    struct slice *slices; /* owned */
+    size_t n, cap;
+    uint64_t total;
+    bool sized; /* all sizes are known */
+
+    pthread_mutex_t lock; /* guards all below */
+    size_t next, merged;
+    bool merging;
+    uint64_t told;
+    struct adp_tally *file; /* owned: slices merged so far of the file at hand */
+    bool dropped;           /* that file: it is not ours, or cannot be read */
+    int code;               /* the first error: of memory, or of a file that was named */
+    struct adp_error why;
+};
 
 static bool blank(const struct adp_raw_line *line)
 {
@@ -265,7 +344,7 @@ static bool blank(const struct adp_raw_line *line)
     return !line->too_long;
 }
 
-/* 1: the line is ours, 0: it is not, ADP_ENOMEM. */
+/* 1: the line is ours, 0: it is not, ADP_ENOMEM, ADP_EIO. */
 static int read_line(struct adp_reader *reader, struct adp_tally *tally, uint32_t file,
                      const struct adp_raw_line *line)
 {
@@ -285,107 +364,258 @@ static int read_line(struct adp_reader *reader, struct adp_tally *tally, uint32_
         adp_tally_corrupt(tally, file, ADP_CORRUPT_UNTERMINATED);
     else if (!read)
         adp_tally_corrupt(tally, file, corrupt);
-    if (read && adp_tally_add(tally, file, line->offset, &entry))
-        return ADP_ENOMEM;
-    return read;
+    int e = read ? adp_tally_add(tally, file, line->offset, &entry) : 0;
+    return e ? e : read;
 }
 
-/* By the first bytes: NULL, or what the way out is. */
-static const char *unpacker(const struct adp_raw_line *line)
+static void tell(struct reading *r, uint64_t bytes)
 {
-    static const struct {
-        char magic[5];
-        size_t len;
-        const char *with;
-    } kinds[] = { { "\x1f\x8b", 2, "zcat" }, { "\x28\xb5\x2f\xfd", 4, "zstdcat" } };
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (line->len >= kinds[i].len &&
-            memcmp(line->text, kinds[i].magic, kinds[i].len) == 0)
-            return kinds[i].with;
-    return NULL;
+    const struct adp_progress *progress = r->list->progress;
+    if (!progress)
+        return;
+    pthread_mutex_lock(&r->lock);
+    r->told += bytes;
+    progress->tell(progress->context, r->told, r->sized ? r->total : 0);
+    pthread_mutex_unlock(&r->lock);
 }
 
-/* Reads the descriptor to its end, or, when `found`, only until it is clear that the file
- * is not ours: *ret_ours is then false. */
-static int read_lines(struct adp_reader *reader, struct adp_lines *lines,
-                      struct adp_tally *tally, uint32_t file, bool found, bool *ret_ours,
-                      struct adp_error *err)
+/* Reads to the end, or, when the file was found, only until it is clear that it is not
+ * ours. 0; ADP_ENOMEM and ADP_EIO of the tally; of the file, with *ret_why. */
+static int read_lines(struct reading *r, struct slice *slice, struct adp_reader *reader,
+                      struct adp_lines *lines, uint32_t file, struct adp_error *ret_why)
 {
     struct adp_raw_line line;
-    size_t ours = 0, others = 0;
+    bool found = r->list->paths[slice->path].found && slice->from == 0;
+    uint64_t ours = 0, others = 0, told = 0;
     int e;
-    while ((e = adp_lines_next(lines, &line, err)) > 0) {
-        const char *with = line.number == 1 ? unpacker(&line) : NULL;
-        if (with)
-            return adp_error_set(err, ADP_EINVAL,
-                                 "is compressed: %s FILE | admitperf report -", with);
-        int read = read_line(reader, tally, file, &line);
+    while ((e = adp_lines_next(lines, &line, ret_why)) > 0) {
+        int read = read_line(reader, slice->tally, file, &line);
         if (read < 0)
             return read;
-        ours += (size_t)read;
+        ours += (uint64_t)read;
         others += !read && !blank(&line);
         if (found && !ours && others == SNIFF)
             break;
+        if (adp_lines_taken(lines) - told >= TELL_EVERY) {
+            tell(r, adp_lines_taken(lines) - told);
+            told = adp_lines_taken(lines);
+        }
     }
-    *ret_ours = ours || !found || !others;
+    tell(r, adp_lines_taken(lines) - told);
+    slice->ours = ours || !found || !others;
+    if (!e && adp_lines_is_damaged(lines))
+        adp_tally_corrupt(slice->tally, file, ADP_CORRUPT_PACKED);
     return e < 0 ? e : 0;
 }
 
-static int read_file(struct adp_log_path *path, struct adp_reader *reader,
-                     struct adp_tally *tally, struct adp_error *err)
+static int read_slice(struct reading *r, struct slice *slice, struct adp_reader *reader)
 {
-    bool standard = strcmp(path->path, "-") == 0;
-    int fd = standard ? STDIN_FILENO : open(path->path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return adp_error_at(err, ADP_EIO, path->path, 0, 0, "cannot be read: %s",
-                            strerror(errno));
-    struct adp_lines *lines = adp_lines_create(fd);
-    struct adp_error why = { 0 };
+    const char *path = r->list->paths[slice->path].path;
+    bool standard = strcmp(path, "-") == 0;
     uint32_t file;
-    bool ours = true;
+    int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    slice->ours = true;
+    if (fd < 0) {
+        slice->code = adp_error_at(&slice->why, ADP_EIO, path, 0, 0, "cannot be read: %s",
+                                   strerror(errno));
+        return 0;
+    }
+    struct adp_lines *lines = slice->whole
+                                  ? adp_lines_create(fd)
+                                  : adp_lines_create_slice(fd, slice->from, slice->to);
+    struct adp_error why = { 0 };
+    slice->tally = adp_tally_branch(r->tally);
     int e = ADP_ENOMEM;
-    if (lines && !adp_tally_file(tally, path->path, &file))
-        e = read_lines(reader, lines, tally, file, path->found, &ours, &why);
-    if (e)
-        adp_error_at(err, e, path->path, 0, 0, "%s",
-                     why.code ? why.text : "out of memory");
-    path->foreign = !ours;
-    path->read = !e;
+    if (lines && slice->tally && !adp_tally_file(slice->tally, path, &file))
+        e = read_lines(r, slice, reader, lines, file, &why);
+    if (e && why.code) {
+        slice->code = adp_error_at(&slice->why, e, path, 0, 0, "%s", why.text);
+        e = 0;
+    }
     adp_lines_destroy(lines);
     if (!standard)
         close(fd);
     return e;
 }
 
-/* Reads one file, and merges it if it is wanted. */
-static int take_file(struct adp_log_list *list, size_t i, struct adp_reader *reader,
-                     struct adp_tally *tally, adp_logs_choose *choose, void *context,
-                     struct adp_error *err)
+/* ---- merging, in order ----------------------------------------------------------------
+ */
+
+/* All slices of the file are merged: is it wanted? Takes the file's tally. */
+static int merge_file_take(struct reading *r, struct adp_log_path *path,
+                           struct adp_tally *file)
 {
-    struct adp_log_path *path = &list->paths[i];
-    struct adp_error why = { 0 };
-    struct adp_tally *file = adp_tally_create();
-    int e = file ? read_file(path, reader, file, &why) : ADP_ENOMEM;
-    if (e || path->foreign || (choose && !choose(file, context)))
+    path->read = true;
+    if (r->choose && !r->choose(file, r->context)) {
         adp_tally_destroy(file);
-    else if (adp_tally_merge_take(tally, file) ||
-             adp_tally_file(tally, path->path, &path->file))
-        e = ADP_ENOMEM;
-    if (!e)
         return 0;
-    if (e == ADP_ENOMEM)
-        return adp_error_set(err, e, "out of memory");
-    return path->found ? pass_over(list, path->path, why.text)
-                       : adp_error_at(err, e, path->path, 0, 0, "%s", why.text);
+    }
+    int e = adp_tally_merge_take(r->tally, file);
+    return e ? e : adp_tally_file(r->tally, path->path, &path->file);
+}
+
+/* The file cannot be read, or is not ours. */
+static int drop_file(struct reading *r, struct slice *slice)
+{
+    struct adp_log_path *path = &r->list->paths[slice->path];
+    if (r->dropped)
+        return 0;
+    r->dropped = true;
+    if (!slice->code) {
+        path->foreign = true;
+        return 0;
+    }
+    if (slice->code == ADP_EIO && path->found)
+        return pass_over(r->list, path->path, slice->why.text);
+    r->why = slice->why;
+    return slice->code;
+}
+
+/* The next slice in order; everything it holds is gone afterwards. */
+static int merge_slice(struct reading *r, struct slice *slice)
+{
+    struct adp_tally *tally = slice->tally;
+    int e = 0;
+    slice->tally = NULL;
+    if (slice->code || !slice->ours)
+        e = drop_file(r, slice);
+    if (e || r->dropped || !tally) {
+        adp_tally_destroy(tally);
+    } else if (!r->file) {
+        r->file = tally;
+    } else {
+        e = adp_tally_merge_take(r->file, tally);
+    }
+    if (!slice->last)
+        return e;
+    struct adp_tally *file = r->file;
+    r->file = NULL;
+    if (e || r->dropped || !file)
+        adp_tally_destroy(file);
+    else
+        e = merge_file_take(r, &r->list->paths[slice->path], file);
+    r->dropped = false;
+    return e;
+}
+
+/* Merges what is ready, unless somebody is at it. Called and returns with the lock. */
+static void merge_ready(struct reading *r)
+{
+    if (r->merging)
+        return;
+    r->merging = true;
+    while (!r->code && r->merged < r->n && r->slices[r->merged].done) {
+        pthread_mutex_unlock(&r->lock);
+        int e = merge_slice(r, &r->slices[r->merged]);
+        pthread_mutex_lock(&r->lock);
+        r->merged++;
+        if (e && !r->code)
+            r->code = e;
+    }
+    r->merging = false;
+}
+
+static void read_slices(void *context, unsigned worker)
+{
+    struct reading *r = context;
+    struct adp_reader *reader = adp_reader_create();
+    (void)worker;
+    pthread_mutex_lock(&r->lock);
+    if (!reader)
+        r->code = ADP_ENOMEM;
+    while (!r->code && r->next < r->n) {
+        struct slice *slice = &r->slices[r->next++];
+        pthread_mutex_unlock(&r->lock);
+        int e = read_slice(r, slice, reader);
+        pthread_mutex_lock(&r->lock);
+        if (e && !r->code)
+            r->code = e;
+        slice->done = true;
+        merge_ready(r);
+    }
+    pthread_mutex_unlock(&r->lock);
+    adp_reader_destroy(reader);
+}
+
+/* ---- slicing --------------------------------------------------------------------------
+ */
+
+static int add_slice(struct reading *r, struct slice slice)
+{
+    struct slice *slices = adp_grow(r->slices, &r->cap, r->n + 1, sizeof *slices);
+    if (!slices)
+        return ADP_ENOMEM;
+    r->slices = slices;
+    slices[r->n++] = slice;
+    return 0;
+}
+
+/* Bytes of a regular file, and whether they can be read in any order; 0 for others. */
+static uint64_t size_of(const char *path, bool *ret_sliceable)
+{
+    struct stat st;
+    char first[4];
+    *ret_sliceable = false;
+    int fd = strcmp(path, "-") == 0 ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return 0;
+    uint64_t size = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
+    ssize_t n = size ? pread(fd, first, sizeof first, 0) : 0;
+    *ret_sliceable = n > 0 && !adp_source_is_packed(first, (size_t)n);
+    close(fd);
+    return size;
+}
+
+static int slice_file(struct reading *r, size_t path, unsigned workers)
+{
+    bool sliceable;
+    uint64_t size = size_of(r->list->paths[path].path, &sliceable);
+    uint64_t n = sliceable && workers > 1 ? size / SLICE_LEAST : 1;
+    if (n > SLICES * workers)
+        n = SLICES * workers;
+    r->total += size;
+    r->sized &= size > 0;
+    if (n <= 1)
+        return add_slice(r, (struct slice) { .path = path, .whole = true, .last = true });
+    int e = 0;
+    for (uint64_t i = 0; i < n && !e; i++) {
+        /* The last one takes what has been added meanwhile. */
+        bool last = i + 1 == n;
+        e = add_slice(r, (struct slice) { .path = path,
+                                          .from = size / n * i,
+                                          .to = last ? UINT64_MAX : size / n * (i + 1),
+                                          .last = last });
+    }
+    return e;
 }
 
 int adp_logs_read(struct adp_log_list *list, size_t from, struct adp_tally *tally,
                   adp_logs_choose *choose, void *context, struct adp_error *err)
 {
-    struct adp_reader *reader = adp_reader_create();
-    int e = reader ? 0 : ADP_ENOMEM;
+    struct reading r = {
+        .list = list, .tally = tally, .choose = choose, .context = context, .sized = true
+    };
+    unsigned workers = adp_workers_count();
+    int e = pthread_mutex_init(&r.lock, NULL) ? ADP_ENOMEM : 0;
+    if (e)
+        return adp_error_set(err, e, "out of memory");
     for (size_t i = from; i < list->n && !e; i++)
-        e = take_file(list, i, reader, tally, choose, context, err);
-    adp_reader_destroy(reader);
-    return e ? adp_error_set(err, e, "out of memory") : 0;
+        e = slice_file(&r, i, workers);
+    /* A thread costs more than reading a little. */
+    if (r.total < SLICE_LEAST || !r.n)
+        workers = 1;
+    else if (r.n < workers)
+        workers = (unsigned)r.n;
+    if (!e)
+        adp_workers_run(workers, read_slices, &r);
+    if (!e)
+        e = r.code;
+    for (size_t i = 0; i < r.n; i++)
+        adp_tally_destroy(r.slices[i].tally);
+    adp_tally_destroy(r.file);
+    free(r.slices);
+    pthread_mutex_destroy(&r.lock);
+    if (e && r.why.code)
+        return adp_error_at(err, e, r.why.file, 0, 0, "%s", r.why.text);
+    return e ? adp_tally_fault(tally, e, err) : 0;
 }

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* From paths to a tally: finding logs, reading them.
  *
- * A path is a file, "-" (standard input), or a folder: then every *.jsonl below it, but
- * not in .git, node_modules, .venv, __pycache__, nor through links to folders. A file is
- * read once however often it is reached. What is found in a folder and cannot be read is
- * passed over and noted, never silently; what was named must be readable. Which experiment, policy and run a line belongs
- * to is what the line says; names of files say nothing. */
+ * A path is a file, "-" (standard input), a pattern ("runs/r*.jsonl", where there is no file
+ * of that very name), or a folder: then every *.jsonl, *.jsonl.gz and *.jsonl.zst below it,
+ * but not in .git, node_modules, .venv, __pycache__, nor through links to folders. A file is
+ * read once however often it is reached. What is found and cannot be read is passed over
+ * and noted, never silently; what was named must be readable. Which experiment, policy and
+ * run a line belongs to is what the line says; names of files say nothing.
+ *
+ * Files are read by as many threads as there are processors, large ones in slices; the
+ * figures are those that one thread would find. */
 #ifndef ADP_ANALYSIS_LOGS_H
 #define ADP_ANALYSIS_LOGS_H
 
@@ -35,8 +39,16 @@ struct adp_log_list {
     struct adp_index seen;         /* by device and inode: the path's number */
     struct adp_log_unread *unread; /* owned; each path once */
     size_t n_unread, cap_unread;
-    struct adp_index noted; /* by path: the number in unread */
-    uint32_t finds;         /* how often adp_logs_find was called */
+    struct adp_index noted;              /* by path: the number in unread */
+    uint32_t finds;                      /* how often adp_logs_find was called */
+    const struct adp_progress *progress; /* borrowed; NULL: nobody asks */
+};
+
+/* Told now and then how much of what is to be read has been, in bytes; by any thread, one
+ * at a time. `total` 0: not known. */
+struct adp_progress {
+    void (*tell)(void *context, uint64_t done, uint64_t total);
+    void *context;
 };
 
 void adp_logs_finish(struct adp_log_list *list);
@@ -50,8 +62,8 @@ int adp_logs_find(struct adp_log_list *list, const char *path, struct adp_error 
 typedef bool adp_logs_choose(const struct adp_tally *file, void *context);
 
 /* Reads the files from number `from` on, each into a tally of its own, and merges those
- * that `choose` (NULL: all) wants into `tally`. Of a file that was named: ADP_EIO, or
- * ADP_EINVAL when it is compressed, with its name. ADP_ENOMEM. */
+ * that `choose` (NULL: all; asked by one thread at a time) wants into `tally`. ADP_EIO, of a
+ * file that was named, or for want of room for what does not fit in memory; ADP_ENOMEM. */
 int adp_logs_read(struct adp_log_list *list, size_t from, struct adp_tally *tally,
                   adp_logs_choose *choose, void *context, struct adp_error *err);
 

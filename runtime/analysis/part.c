@@ -110,26 +110,43 @@ static int keep_params(struct adp_part *part, const struct adp_entry *entry)
         if (!param->name)
             return ADP_ENOMEM;
         part->n_params++;
-        if (isnan(param->value) && keep(&param->word, setting->word))
+        if ((isnan(param->value) && keep(&param->word, setting->word)) ||
+            keep(&param->provenance, setting->provenance))
             return ADP_ENOMEM;
     }
     qsort(part->params, part->n_params, sizeof *part->params, by_name);
     return 0;
 }
 
-int adp_part_init(struct adp_part *part, struct adp_key identity, uint32_t file,
-                  const struct adp_entry *entry)
+static int keep_disclosure(struct adp_part_disclosure *to,
+                           const struct adp_disclosure *from)
+{
+    to->capacity_rps = from->capacity_rps;
+    to->unloaded_ttft_ms = from->unloaded_ttft_ms;
+    return keep(&to->model, from->model) || keep(&to->engine, from->engine) ||
+                   keep(&to->hardware, from->hardware) ||
+                   keep(&to->workload, from->workload) || keep(&to->slo, from->slo)
+               ? ADP_ENOMEM
+               : 0;
+}
+
+int adp_part_init(struct adp_part *part, struct adp_store *store, struct adp_key identity,
+                  uint32_t file, const struct adp_entry *entry)
 {
     XXH3_state_t state;
+    part->store = store;
     digest_candidate(&state, entry);
     part->candidate = XXH3_128bits_digest(&state).low64;
     part->identity = identity;
     part->file = file;
     part->first_at = part->last_at = part->margin = part->slo_ttft_ms = NAN;
+    part->least_margin = NAN;
+    part->arm = -1;
     if (keep(&part->experiment, entry->experiment) ||
         keep(&part->policy, entry->policy) || keep(&part->run, entry->run) ||
         keep(&part->config, entry->config) || keep(&part->notes, entry->notes) ||
-        keep(&part->signal_quantity, entry->signal_quantity))
+        keep(&part->signal_quantity, entry->signal_quantity) ||
+        keep_disclosure(&part->disclosure, &entry->disclosure))
         return ADP_ENOMEM;
     return keep_params(part, entry);
 }
@@ -139,10 +156,11 @@ void adp_part_finish(struct adp_part *part)
     for (size_t i = 0; i < part->n_params; i++) {
         free(part->params[i].name);
         free(part->params[i].word);
+        free(part->params[i].provenance);
     }
     for (size_t i = 0; i < part->n_signals; i++) {
         free(part->signals[i].name);
-        adp_sample_finish(&part->signals[i].sample);
+        adp_numbers_finish(part->store, &part->signals[i].sample);
     }
     for (size_t i = 0; i < part->n_gates; i++) {
         free(part->gates[i].signal);
@@ -159,6 +177,13 @@ void adp_part_finish(struct adp_part *part)
     free(part->gates);
     free(part->rules);
     free(part->instances);
+    free(part->disclosure.model);
+    free(part->disclosure.engine);
+    free(part->disclosure.hardware);
+    free(part->disclosure.workload);
+    free(part->disclosure.slo);
+    adp_course_finish(&part->course);
+    adp_numbers_finish(part->store, &part->prompt_tokens);
     *part = (struct adp_part) { 0 };
 }
 
@@ -210,27 +235,84 @@ static int add_whys(struct adp_part *part, const struct adp_entry *entry)
     return 0;
 }
 
+static int add_instance(struct adp_part *part, uint64_t instance)
+{
+    if (!instance || (part->n_instances && part->instances[0] == instance))
+        return 0;
+    for (size_t i = 0; i < part->n_instances; i++)
+        if (part->instances[i] == instance)
+            return 0;
+    if (part->n_instances == ADP_PART_MAX_WRITERS) {
+        part->ignored++;
+        return 0;
+    }
+    uint64_t *all = adp_grow(part->instances, &part->cap_instances, part->n_instances + 1,
+                             sizeof *all);
+    if (!all)
+        return ADP_ENOMEM;
+    part->instances = all;
+    all[part->n_instances++] = instance;
+    return 0;
+}
+
+static int add_reading(struct adp_part *part, struct adp_part_signal *signal,
+                       double value)
+{
+    /* A key written twice on one line is one reading. */
+    if (isnan(value) || signal->last == part->lines)
+        return 0;
+    signal->last = part->lines;
+    signal->magnitude += fabs(value);
+    return adp_numbers_add(part->store, &signal->sample, value);
+}
+
 static int add_signals(struct adp_part *part, const struct adp_entry *entry)
 {
+    bool fits = entry->n_signals <= ADP_PART_MAX_SIGNALS;
+    part->print = 0;
     for (size_t i = 0; i < entry->n_signals; i++) {
-        const struct adp_log_reading *reading = &entry->signals[i];
         bool full = false;
-        struct adp_part_signal *signal = signal_of(part, reading->name, i, &full);
-        if (!signal) {
-            if (!full)
-                return ADP_ENOMEM;
-            part->ignored++;
-            continue;
-        }
-        /* A key written twice on one line is one reading. */
-        if (isnan(reading->value) || signal->last == part->lines)
-            continue;
-        signal->last = part->lines;
-        signal->magnitude += fabs(reading->value);
-        if (adp_sample_add(&signal->sample, reading->value))
+        struct adp_part_signal *signal =
+            signal_of(part, entry->signals[i].name, i, &full);
+        if (!signal && !full)
             return ADP_ENOMEM;
+        part->ignored += full;
+        fits &= !full;
+        if (full)
+            continue;
+        if (fits)
+            part->kept_at[i] = (uint16_t)(signal - part->signals);
+        int e = add_reading(part, signal, entry->signals[i].value);
+        if (e)
+            return e;
+    }
+    part->print = fits ? entry->print : 0;
+    return 0;
+}
+
+/* Lines of one print name the same signals in the same order. */
+static int add_same_signals(struct adp_part *part, const struct adp_entry *entry)
+{
+    for (size_t i = 0; i < entry->n_signals; i++) {
+        int e =
+            add_reading(part, &part->signals[part->kept_at[i]], entry->signals[i].value);
+        if (e)
+            return e;
     }
     return 0;
+}
+
+/* What names and lists a line holds: the same on all lines of its print. */
+static int add_words(struct adp_part *part, const struct adp_entry *entry)
+{
+    if (!part->notes && keep(&part->notes, entry->notes))
+        return ADP_ENOMEM;
+    int e = add_signals(part, entry);
+    if (e)
+        return e;
+    return add_whys(part, entry) || add_instance(part, adp_text_hash(entry->instance))
+               ? ADP_ENOMEM
+               : 0;
 }
 
 static double reading_of(const struct adp_entry *entry, struct adp_text name)
@@ -384,7 +466,7 @@ static enum truth rule_truth(const struct held_gate *held, size_t n, uint32_t ru
 
 /* Rules are ORed. */
 static int add_rules(struct adp_part *part, const struct held_gate *held, size_t n,
-                     enum truth *ret)
+                     double at, enum truth *ret)
 {
     *ret = NO;
     for (size_t i = 0; i < n; i++) {
@@ -399,6 +481,7 @@ static int add_rules(struct adp_part *part, const struct held_gate *held, size_t
             return ADP_ENOMEM;
         enum truth truth = rule_truth(held, n, number);
         rule->held += truth == YES;
+        adp_stretch_add(&rule->stretch, truth == YES, at);
         rule->unknown += truth == UNKNOWN;
         if (truth == YES || (truth == UNKNOWN && *ret == NO))
             *ret = truth;
@@ -433,7 +516,7 @@ static int add_gates(struct adp_part *part, const struct adp_entry *entry)
     for (size_t i = 0; i < n; i++)
         add_would(held, n, i);
     enum truth truth;
-    int e = add_rules(part, held, n, &truth);
+    int e = add_rules(part, held, n, entry->at, &truth);
     if (e)
         return e;
     part->judged += truth != UNKNOWN;
@@ -446,26 +529,6 @@ static int add_gates(struct adp_part *part, const struct adp_entry *entry)
 
 /* ---- a line -------------------------------------------------------------------------
  */
-
-static int add_instance(struct adp_part *part, uint64_t instance)
-{
-    if (!instance || (part->n_instances && part->instances[0] == instance))
-        return 0;
-    for (size_t i = 0; i < part->n_instances; i++)
-        if (part->instances[i] == instance)
-            return 0;
-    if (part->n_instances == ADP_PART_MAX_WRITERS) {
-        part->ignored++;
-        return 0;
-    }
-    uint64_t *all = adp_grow(part->instances, &part->cap_instances, part->n_instances + 1,
-                             sizeof *all);
-    if (!all)
-        return ADP_ENOMEM;
-    part->instances = all;
-    all[part->n_instances++] = instance;
-    return 0;
-}
 
 /* What was decided on what. A sum over lines, so that their order says nothing. */
 static uint64_t fingerprint(const struct adp_entry *entry)
@@ -485,6 +548,8 @@ static void add_margin(struct adp_part *part, double margin)
     part->margins_firing += margin >= 0;
     if (isnan(part->margin) || margin > part->margin)
         part->margin = margin;
+    if (isnan(part->least_margin) || margin < part->least_margin)
+        part->least_margin = margin;
 }
 
 static void add_verdict(struct adp_part *part, const struct adp_entry *entry)
@@ -515,18 +580,50 @@ static void add_time(struct adp_part *part, double first, double last)
         part->last_at = last;
 }
 
+/* Where the decision falls in time, and what was read there. */
+static int add_to_course(struct adp_part *part, const struct adp_entry *entry)
+{
+    int e = 0;
+    struct adp_course_bin *bin = adp_course_at(&part->course, entry->at, &e);
+    if (!bin)
+        return e;
+    bin->decisions++;
+    bin->refusals +=
+        entry->verdict != ADP_ADMIT && !entry->fault && entry->kind == ADP_ENTRY_DECISION;
+    bool mapped = entry->print && entry->print == part->print;
+    for (size_t i = 0; i < entry->n_signals; i++) {
+        bool full;
+        size_t at = i;
+        if (isnan(entry->signals[i].value))
+            continue;
+        if (mapped)
+            at = part->kept_at[i];
+        else {
+            struct adp_part_signal *kept =
+                signal_of(part, entry->signals[i].name, i, &full);
+            at = kept ? (size_t)(kept - part->signals) : ADP_COURSE_SIGNALS;
+        }
+        adp_course_read(bin, at, entry->signals[i].value);
+    }
+    return 0;
+}
+
 int adp_part_add(struct adp_part *part, const struct adp_entry *entry)
 {
     part->lines++;
     part->not_finite += entry->not_finite;
     add_time(part, entry->at, entry->at);
-    if (!part->notes && keep(&part->notes, entry->notes))
-        return ADP_ENOMEM;
-    if (add_signals(part, entry) || add_whys(part, entry) ||
-        add_instance(part, adp_text_hash(entry->instance)))
-        return ADP_ENOMEM;
-    if (entry->kind != ADP_ENTRY_DECISION)
-        return 0;
+    int e = entry->print && entry->print == part->print ? add_same_signals(part, entry)
+                                                        : add_words(part, entry);
+    if (!e)
+        e = add_to_course(part, entry);
+    if (e || entry->kind != ADP_ENTRY_DECISION)
+        return e;
+    if (!isnan(entry->facts.prompt_tokens))
+        e = adp_numbers_add(part->store, &part->prompt_tokens,
+                            entry->facts.prompt_tokens);
+    if (e)
+        return e;
     add_verdict(part, entry);
     return add_gates(part, entry);
 }
@@ -534,19 +631,28 @@ int adp_part_add(struct adp_part *part, const struct adp_entry *entry)
 /* ---- merging ------------------------------------------------------------------------
  */
 
-static int merge_signals(struct adp_part *into, struct adp_part *from)
+/* `to` says where the first signals of `from` are now. */
+static int merge_signals(struct adp_part *into, struct adp_part *from,
+                         size_t to_course[ADP_COURSE_SIGNALS])
 {
+    for (size_t i = 0; i < ADP_COURSE_SIGNALS; i++)
+        to_course[i] = ADP_COURSE_SIGNALS;
     for (size_t i = 0; i < from->n_signals; i++) {
         struct adp_part_signal *signal = &from->signals[i];
         bool full = false;
         struct adp_text name = { signal->name, strlen(signal->name) };
         struct adp_part_signal *to = signal_of(into, name, i, &full);
         if (full) {
-            into->ignored += signal->sample.n;
+            into->ignored += signal->sample.pile.n;
             continue;
         }
-        if (!to || adp_sample_merge(&to->sample, &signal->sample))
-            return ADP_ENOMEM;
+        int e =
+            to ? adp_numbers_merge(into->store, &to->sample, from->store, &signal->sample)
+               : ADP_ENOMEM;
+        if (e)
+            return e;
+        if (i < ADP_COURSE_SIGNALS)
+            to_course[i] = (size_t)(to - into->signals);
         to->magnitude += signal->magnitude;
         if (!to->why[0])
             memcpy(to->why, signal->why, sizeof to->why);
@@ -569,6 +675,7 @@ static void merge_gate(struct adp_part_gate *to, const struct adp_part_gate *gat
 
 static int merge_gates(struct adp_part *into, struct adp_part *from)
 {
+    bool joined = isnan(into->last_at) || !(from->first_at < into->last_at);
     for (size_t i = 0; i < from->n_gates; i++) {
         struct adp_part_gate *gate = &from->gates[i], *to = NULL;
         struct adp_entry_gate line = {
@@ -598,6 +705,7 @@ static int merge_gates(struct adp_part *into, struct adp_part *from)
         struct adp_part_rule *rule = rule_of(into, from->rules[i].rule);
         if (!rule)
             return ADP_ENOMEM;
+        adp_stretch_merge(&rule->stretch, &from->rules[i].stretch, joined);
         rule->held += from->rules[i].held;
         rule->unknown += from->rules[i].unknown;
     }
@@ -626,6 +734,8 @@ static void merge_counts(struct adp_part *into, const struct adp_part *from)
     into->margins_firing += from->margins_firing;
     if (isnan(into->margin) || from->margin > into->margin)
         into->margin = from->margin;
+    if (isnan(into->least_margin) || from->least_margin < into->least_margin)
+        into->least_margin = from->least_margin;
     if (!isnan(from->slo_ttft_ms) && !isnan(into->slo_ttft_ms))
         into->slo_changes += from->slo_ttft_ms != into->slo_ttft_ms;
     if (isnan(into->slo_ttft_ms))
@@ -640,8 +750,18 @@ int adp_part_merge(struct adp_part *into, struct adp_part *from)
         into->notes = from->notes;
         from->notes = NULL;
     }
-    if (merge_signals(into, from) || merge_gates(into, from))
-        return ADP_ENOMEM;
+    size_t to_course[ADP_COURSE_SIGNALS];
+    into->print = 0;
+    int e = merge_signals(into, from, to_course);
+    if (!e)
+        e = adp_course_merge(&into->course, &from->course, to_course);
+    if (!e)
+        e = adp_numbers_merge(into->store, &into->prompt_tokens, from->store,
+                              &from->prompt_tokens);
+    if (!e)
+        e = merge_gates(into, from);
+    if (e)
+        return e;
     for (size_t i = 0; i < from->n_instances; i++)
         if (add_instance(into, from->instances[i]))
             return ADP_ENOMEM;

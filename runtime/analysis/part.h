@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What one file says of one identity, as it is added up line by line.
  *
- * An identity is (experiment, policy, params, config, run). Kept apart by file until the
+ * An identity is (experiment, policy, params, config, run), and the arm where arms are to
+ * be kept apart. Kept apart by file until the
  * end, because only then is it known whether two files hold one run or the same run
  * twice. What must be counted by request and not by line is not here (requests.h). */
 #ifndef ADP_ANALYSIS_PART_H
@@ -9,7 +10,9 @@
 
 #include "runtime/analysis/index.h"
 #include "runtime/analysis/reader.h"
-#include "runtime/analysis/sample.h"
+#include "runtime/analysis/numbers.h"
+#include "runtime/analysis/course.h"
+#include "runtime/analysis/stretch.h"
 
 /* Bounds against hostile logs; beyond them `ignored` counts. */
 #define ADP_PART_MAX_SIGNALS 256u
@@ -18,9 +21,9 @@
 
 struct adp_part_signal {
     char *name;
-    struct adp_sample sample; /* readings that were there */
-    double magnitude;         /* sum of their absolute values */
-    uint64_t last;            /* number of the line that gave the newest */
+    struct adp_numbers sample; /* readings that were there */
+    double magnitude;          /* sum of their absolute values */
+    uint64_t last;             /* number of the line that gave the newest */
     char why
         [24]; /* a reason for its absence that is not "never_supplied"; "" : none told */
 };
@@ -41,11 +44,13 @@ struct adp_part_gate {
 
 struct adp_part_rule {
     uint32_t rule;
-    uint64_t held;    /* decisions on which all its gates held */
-    uint64_t unknown; /* on which that cannot be said */
+    uint64_t held;              /* decisions on which all its gates held */
+    struct adp_stretch stretch; /* … one after another */
+    uint64_t unknown;           /* on which that cannot be said */
 };
 
 struct adp_part {
+    struct adp_store *store; /* of its tally */
     struct adp_key identity; /* hash of the five, file apart */
     uint64_t candidate; /* hash of experiment, policy and params: what repeats share */
     uint32_t file;
@@ -53,9 +58,11 @@ struct adp_part {
     struct adp_part_param {
         char *name, *word; /* word: its JSON where it is no number */
         double value;
+        char *provenance; /* NULL: not said */
     } * params;
     size_t n_params;
     bool baseline;
+    int arm; /* enum adp_arm when the tally keeps arms apart; else -1 */
 
     uint64_t lines; /* decisions, or states in a part made of states */
     uint64_t faults;
@@ -71,6 +78,9 @@ struct adp_part {
 
     struct adp_part_signal *signals;
     size_t n_signals, cap_signals;
+    /* Where the signals of lines of this print (reader.h) are kept; 0: none is known. */
+    uint64_t print;
+    uint16_t kept_at[ADP_PART_MAX_SIGNALS];
 
     bool has_gates; /* some line's card says which gates there are */
     struct adp_part_gate *gates;
@@ -84,8 +94,15 @@ struct adp_part {
     uint64_t
         refused_unfired; /* the policy refused though every rule is known not to hold */
     uint64_t margins, margins_firing;
-    double margin; /* greatest; NaN: none stated */
+    double margin, least_margin; /* greatest and least; NaN: none stated */
     char *signal_quantity;
+
+    struct adp_course course;
+    struct adp_numbers prompt_tokens; /* of decisions whose requests say */
+    struct adp_part_disclosure {      /* of the first line; NULL, NaN: not said */
+        char *model, *engine, *hardware, *workload, *slo;
+        double capacity_rps, unloaded_ttft_ms;
+    } disclosure;
 
     double slo_ttft_ms; /* the first stated */
     uint64_t slo_changes;
@@ -96,13 +113,15 @@ struct adp_part {
 
 /* The hash of an entry's identity. */
 struct adp_key adp_part_identity(const struct adp_entry *entry);
-/* `part` is zeroed storage. 0 or ADP_ENOMEM; finish it in either case. */
-int adp_part_init(struct adp_part *part, struct adp_key identity, uint32_t file,
-                  const struct adp_entry *entry);
+/* `part` is zeroed storage. 0 or ADP_ENOMEM; finish it in either case. The store must
+ * outlive it. */
+int adp_part_init(struct adp_part *part, struct adp_store *store, struct adp_key identity,
+                  uint32_t file, const struct adp_entry *entry);
 void adp_part_finish(struct adp_part *part);
-/* A decision, or a state. 0 or ADP_ENOMEM. */
+/* A decision, or a state. 0, ADP_ENOMEM, ADP_EIO. */
 int adp_part_add(struct adp_part *part, const struct adp_entry *entry);
-/* Moves `from`, of the same identity, into `into`. 0 or ADP_ENOMEM. */
+/* Moves `from`, of the same identity, into `into`, which comes first. 0, ADP_ENOMEM,
+ * ADP_EIO. */
 int adp_part_merge(struct adp_part *into, struct adp_part *from);
 /* Decisions that were the policy's own: all but the faults. What gates and margins are
  * counted over. */

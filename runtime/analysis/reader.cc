@@ -16,13 +16,17 @@
 #include "runtime/analysis/reader.h"
 
 #include "core/error.h"
+#include "runtime/analysis/shape.h"
 
 #include <simdjson.h>
 
+#include <charconv>
 #include <clocale>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <deque>
+#include <memory>
 #include <new>
 #include <string>
 #include <string_view>
@@ -34,20 +38,59 @@ using std::string_view;
 
 static_assert(ADP_READER_PADDING >= simdjson::SIMDJSON_PADDING, "simdjson reads further");
 
+namespace
+{
+
+struct free_shape {
+    void operator()(adp_shape *shape) const
+    {
+        adp_shape_destroy(shape);
+    }
+};
+
+/* Lines of one shape: what they all say, and where the rest of them goes. */
+struct learned {
+    std::unique_ptr<adp_shape, free_shape> shape;
+    adp_entry base; /* its texts and arrays are those below */
+    std::deque<std::string> words;
+    std::vector<adp_log_reading> signals;
+    std::vector<adp_log_why> whys;
+    std::vector<adp_setting> params;
+    std::vector<adp_entry_gate> gates;
+    struct use {
+        uint32_t slot, signal;
+        int target;
+    };
+    std::vector<use> uses;
+    learned *next; /* what came after it last time; NULL: not known */
+};
+
+/* Shapes of one log are few: decisions and outcomes, with and without this signal or that.
+ * What has more is read by the parser. */
+enum { MOST_SHAPES = 64, MOST_MISSES = 64 };
+
+} // namespace
+
 struct adp_reader {
     simdjson::dom::parser parser;
     std::vector<adp_log_reading> signals;
     std::vector<adp_log_why> whys;
     std::vector<adp_setting> params;
+    std::vector<adp_log_why> provenance;
     std::vector<adp_entry_gate> gates;
     std::deque<std::string> words; /* texts that the line holds in another form */
     std::string copy;              /* the mended line, padded */
     locale_t c_locale;
+
+    std::vector<std::unique_ptr<learned>> shapes; /* the most useful first */
+    std::vector<adp_token> tokens;
+    learned *last;   /* the shape of the line before; NULL: none */
+    uint32_t misses; /* lines in a row that had none */
 };
 
 extern "C" adp_reader *adp_reader_create(void)
 try {
-    adp_reader *reader = new adp_reader;
+    adp_reader *reader = new adp_reader();
     reader->c_locale = newlocale(LC_ALL_MASK, "C", nullptr);
     if (!reader->c_locale) {
         delete reader;
@@ -81,6 +124,8 @@ extern "C" const char *adp_corrupt_word(adp_corrupt corrupt)
         return "longer than 1 MiB";
     case ADP_CORRUPT_UNTERMINATED:
         return "without an end";
+    case ADP_CORRUPT_PACKED:
+        return "damaged where it is packed";
     case ADP_CORRUPT_KINDS:
         break;
     }
@@ -325,7 +370,7 @@ static void take_params(adp_reader &r, const element &value)
         return;
     r.params.clear();
     for (auto field : object) {
-        adp_setting setting = { name_of(r, field.key), { "", 0 }, NAN };
+        adp_setting setting = { name_of(r, field.key), { "", 0 }, NAN, {} };
         setting.value = number_of(field.value);
         if (std::isnan(setting.value)) {
             r.words.emplace_back(simdjson::minify(field.value));
@@ -374,25 +419,87 @@ static void take_card(adp_reader &r, adp_entry &e, const element &value)
     }
 }
 
-static void take_disclosure(adp_entry &e, const element &value)
+static void take_disclosure(adp_reader &r, adp_entry &e, const element &value)
 {
     simdjson::dom::object object, slo;
-    if (value.get(object) || object["slo"].get(slo))
+    adp_disclosure &d = e.disclosure;
+    if (value.get(object))
         return;
+    for (auto field : object)
+        if (field.key == "model")
+            d.model = text_of(r, field.value);
+        else if (field.key == "engine")
+            d.engine = text_of(r, field.value);
+        else if (field.key == "hardware")
+            d.hardware = text_of(r, field.value);
+        else if (field.key == "workload")
+            d.workload = text_of(r, field.value);
+        else if (field.key == "capacity_rps")
+            d.capacity_rps = number_of(field.value);
+        else if (field.key == "unloaded_ttft_ms")
+            d.unloaded_ttft_ms = number_of(field.value);
+    if (object["slo"].get(slo))
+        return;
+    d.slo = text_of(r, object["slo"].value());
     for (auto field : slo)
         if (field.key == "ttft_ms")
             e.slo_ttft_ms = number_of(field.value);
 }
 
-static uint32_t end_of(const element &value)
+/* Parameters may come before or after; settled in `fill`. */
+static void take_provenance(adp_reader &r, const element &value)
 {
-    string_view s;
-    if (value.get(s))
-        return 0;
+    simdjson::dom::object object;
+    r.provenance.clear();
+    if (value.get(object))
+        return;
+    for (auto field : object)
+        r.provenance.push_back({ name_of(r, field.key), text_of(r, field.value) });
+}
+
+static void settle_provenance(adp_reader &r)
+{
+    for (auto &param : r.params)
+        for (const auto &one : r.provenance)
+            if (one.name.len == param.name.len &&
+                memcmp(one.name.text, param.name.text, one.name.len) == 0)
+                param.provenance = one.why;
+}
+
+static void take_facts(adp_reader &r, adp_entry &e, const element &value)
+{
+    simdjson::dom::object object;
+    if (value.get(object))
+        return;
+    for (auto field : object)
+        if (field.key == "tenant")
+            e.facts.tenant = text_of(r, field.value);
+        else if (field.key == "session")
+            e.facts.session = text_of(r, field.value);
+        else if (field.key == "slo_class")
+            e.facts.slo_class = text_of(r, field.value);
+        else if (field.key == "priority")
+            e.facts.priority = number_of(field.value);
+        else if (field.key == "prompt_tokens")
+            e.facts.prompt_tokens = number_of(field.value);
+        else if (field.key == "max_output_tokens")
+            e.facts.max_output_tokens = number_of(field.value);
+        else if (field.key == "ttft_deadline_ms")
+            e.facts.ttft_deadline_ms = number_of(field.value);
+}
+
+static uint32_t end_word(string_view s)
+{
     return s == "cancelled" ? ADP_CANCELLED
            : s == "failed"  ? ADP_FAILED
            : s == "done"    ? ADP_DONE
                             : 0;
+}
+
+static uint32_t end_of(const element &value)
+{
+    string_view s;
+    return value.get(s) ? 0 : end_word(s);
 }
 
 static bool take_outcome(adp_entry &e, const element &value)
@@ -423,11 +530,8 @@ static bool take_loss(adp_entry &e, const element &value)
     return e.lost >= 0 && e.lost < 9007199254740992.0;
 }
 
-static bool take_verdict(adp_entry &e, const element &value)
+static bool verdict_word(adp_entry &e, string_view s)
 {
-    string_view s;
-    if (value.get(s))
-        return false;
     if (s == "admit")
         e.verdict = ADP_ADMIT;
     else if (s == "reject")
@@ -437,6 +541,12 @@ static bool take_verdict(adp_entry &e, const element &value)
     else
         return false;
     return true;
+}
+
+static bool take_verdict(adp_entry &e, const element &value)
+{
+    string_view s;
+    return !value.get(s) && verdict_word(e, s);
 }
 
 /* Keys whose value is a text, and where it goes. */
@@ -477,6 +587,8 @@ static bool take(adp_reader &r, adp_entry &e, seen &has, string_view key,
         take_whys(r, value);
     else if (key == "params")
         take_params(r, value);
+    else if (key == "provenance")
+        take_provenance(r, value);
     else if (key == "card")
         take_card(r, e, value);
     else if (key == "baseline")
@@ -487,8 +599,14 @@ static bool take(adp_reader &r, adp_entry &e, seen &has, string_view key,
         e.fault = !value.is_null();
     else if (key == "margin")
         e.margin = number_of(value);
+    else if (key == "draw")
+        e.draw = number_of(value);
+    else if (key == "mono_ns")
+        e.mono_ns = count_of(value);
     else if (key == "disclosure")
-        take_disclosure(e, value);
+        take_disclosure(r, e, value);
+    else if (key == "request")
+        take_facts(r, e, value);
     else if (key == "role")
         e.shadow = !value.get(word) && word == "shadow";
     else if (key == "verdict")
@@ -517,17 +635,22 @@ static bool fill(adp_reader &r, adp_entry &e, const simdjson::dom::object &objec
 {
     e = {};
     e.at = e.margin = e.slo_ttft_ms = e.ttft_ms = e.lost = NAN;
-    e.lane = e.seq = e.ok = -1;
+    e.facts.priority = e.facts.prompt_tokens = NAN;
+    e.facts.max_output_tokens = e.facts.ttft_deadline_ms = e.draw = NAN;
+    e.disclosure.capacity_rps = e.disclosure.unloaded_ttft_ms = NAN;
+    e.lane = e.seq = e.mono_ns = e.ok = -1;
     e.enforced = true;
     r.signals.clear();
     r.whys.clear();
     r.params.clear();
+    r.provenance.clear();
     r.gates.clear();
     r.words.clear();
     seen has = {};
     for (auto field : object)
         if (!take(r, e, has, field.key, field.value))
             return false;
+    settle_provenance(r);
     e.kind = kind_of(has);
     e.signals = r.signals.data();
     e.n_signals = r.signals.size();
@@ -562,11 +685,400 @@ static int parse(adp_reader &r, string_view line, element *ret, uint32_t *not_fi
     return error == simdjson::MEMALLOC ? int { ADP_ENOMEM } : !error;
 }
 
+/* ---- lines of a known shape ----------------------------------------------------------
+ *
+ * What a slot's scalar means must come out as `take` has it; what is unusual (a number
+ * where a text belongs) is left to it. */
+
+namespace
+{
+
+enum target {
+    TO_NOTHING,
+    TO_AT,
+    TO_LANE,
+    TO_SEQ,
+    TO_REQUEST_ID,
+    TO_HANDLE,
+    TO_SIGNAL,
+    TO_VERDICT,
+    TO_REASON,
+    TO_ENFORCED,
+    TO_ROLE,
+    TO_FAULT,
+    TO_MARGIN,
+    TO_DRAW,
+    TO_MONO,
+    TO_TENANT,
+    TO_SESSION,
+    TO_CLASS,
+    TO_MAX_OUTPUT,
+    TO_DEADLINE,
+    TO_PRIORITY,
+    TO_PROMPT_TOKENS,
+    TO_TTFT,
+    TO_OK,
+    TO_END,
+    TARGETS
+};
+
+struct place {
+    string_view key;
+    int target;
+};
+
+} // namespace
+
+/* Scalars of the line itself that differ from line to line. */
+static const place top[] = {
+    { "at", TO_AT },
+    { "lane", TO_LANE },
+    { "seq", TO_SEQ },
+    { "request_id", TO_REQUEST_ID },
+    { "id", TO_HANDLE },
+    { "verdict", TO_VERDICT },
+    { "reason", TO_REASON },
+    { "enforced", TO_ENFORCED },
+    { "role", TO_ROLE },
+    { "fault", TO_FAULT },
+    { "margin", TO_MARGIN },
+    { "draw", TO_DRAW },
+    { "mono_ns", TO_MONO },
+    { "experiment", ADP_SHAPE_LITERAL },
+    { "run", ADP_SHAPE_LITERAL },
+    { "notes", ADP_SHAPE_LITERAL },
+    { "policy", ADP_SHAPE_LITERAL },
+    { "baseline", ADP_SHAPE_LITERAL },
+    { "config", ADP_SHAPE_LITERAL },
+    { "instance", ADP_SHAPE_LITERAL },
+    { "v", ADP_SHAPE_LITERAL },
+    /* These say the kind, and must be objects. */
+    { "outcome", ADP_SHAPE_REFUSE },
+    { "dropped", ADP_SHAPE_REFUSE },
+    { "scrape_error", ADP_SHAPE_REFUSE },
+    { "signals", ADP_SHAPE_REFUSE },
+};
+
+static const place in_request[] = { { "tenant", TO_TENANT },
+                                    { "session", TO_SESSION },
+                                    { "slo_class", TO_CLASS },
+                                    { "priority", TO_PRIORITY },
+                                    { "prompt_tokens", TO_PROMPT_TOKENS },
+                                    { "max_output_tokens", TO_MAX_OUTPUT },
+                                    { "ttft_deadline_ms", TO_DEADLINE } };
+static const place in_outcome[] = { { "ttft_ms", TO_TTFT },
+                                    { "ok", TO_OK },
+                                    { "end", TO_END } };
+
+template <size_t n>
+static int look_up(const place (&places)[n], string_view key, int otherwise)
+{
+    for (const place &one : places)
+        if (one.key == key)
+            return one.target;
+    return otherwise;
+}
+
+static int choose(const adp_shape_path *path, void *)
+{
+    if (!path->depth || !path->key[0])
+        return ADP_SHAPE_REFUSE;
+    string_view first(path->key[0], path->len[0]);
+    if (path->depth == 1)
+        return look_up(top, first, TO_NOTHING);
+    if (first == "dropped" || first == "scrape_error")
+        return ADP_SHAPE_REFUSE;
+    for (string_view whole :
+         { "params", "provenance", "card", "disclosure", "sources", "whys" })
+        if (first == whole)
+            return ADP_SHAPE_LITERAL;
+    string_view second = path->depth == 2 && path->key[1]
+                             ? string_view(path->key[1], path->len[1])
+                             : string_view();
+    if (first == "signals") /* one within another is missed when signals are counted */
+        return path->depth == 2 ? int { TO_SIGNAL } : int { TO_NOTHING };
+    if (first == "outcome")
+        return look_up(in_outcome, second, TO_NOTHING);
+    if (first == "request")
+        return path->depth == 2 ? look_up(in_request, second, TO_NOTHING)
+                                : int { ADP_SHAPE_REFUSE };
+    /* `{"request_id":{"a":1}}`: the id is the object's text. */
+    return look_up(top, first, TO_NOTHING) == TO_NOTHING ? int { TO_NOTHING }
+                                                         : int { ADP_SHAPE_REFUSE };
+}
+
+static double number_of(const adp_token &token)
+{
+    static const double tens[] = { 1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,
+                                   1e7,  1e8,  1e9,  1e10, 1e11, 1e12, 1e13,
+                                   1e14, 1e15, 1e16, 1e17, 1e18 };
+    if (token.kind != ADP_TOKEN_NUMBER)
+        return NAN;
+    /* Both are doubles without a rounding, so that their quotient is rounded once. */
+    if (token.mantissa <= 1ull << 53) {
+        double number = static_cast<double>(token.mantissa) / tens[token.decimals];
+        return token.negative && !(token.integer && !token.mantissa) ? -number : number;
+    }
+    double number = NAN;
+    std::from_chars(token.text, token.text + token.len, number);
+    return number;
+}
+
+static bool is_absent(const adp_token &token)
+{
+    return token.kind == ADP_TOKEN_NULL || token.kind == ADP_TOKEN_NOT_FINITE;
+}
+
+/* False: the parser's to say. */
+static bool text_of(const adp_token &token, adp_text *ret)
+{
+    if (token.kind != ADP_TOKEN_TEXT && !is_absent(token))
+        return false;
+    *ret =
+        is_absent(token) ? adp_text { nullptr, 0 } : adp_text { token.text, token.len };
+    return true;
+}
+
+static string_view word_of(const adp_token &token)
+{
+    return token.kind == ADP_TOKEN_TEXT ? string_view(token.text, token.len)
+                                        : string_view();
+}
+
+static int64_t count_of(const adp_token &token)
+{
+    double number = number_of(token);
+    return number >= 0 && number < 9007199254740992.0 && number == std::floor(number)
+               ? static_cast<int64_t>(number)
+               : -1;
+}
+
+static int truth_of(const adp_token &token)
+{
+    return token.kind == ADP_TOKEN_TRUE     ? 1
+           : token.kind == ADP_TOKEN_FALSE  ? 0
+           : token.kind == ADP_TOKEN_NUMBER ? number_of(token) != 0
+                                            : -1;
+}
+
+static bool put(adp_entry &e, int target, const adp_token &token)
+{
+    switch (target) {
+    case TO_AT:
+        e.at = number_of(token);
+        return true;
+    case TO_LANE:
+        e.lane = count_of(token);
+        return true;
+    case TO_SEQ:
+        e.seq = count_of(token);
+        return true;
+    case TO_REQUEST_ID:
+        return text_of(token, &e.request_id);
+    case TO_HANDLE:
+        return text_of(token, &e.handle);
+    case TO_VERDICT:
+        return verdict_word(e, word_of(token));
+    case TO_REASON:
+        return text_of(token, &e.reason);
+    case TO_ENFORCED:
+        e.enforced = truth_of(token) != 0;
+        return true;
+    case TO_ROLE:
+        e.shadow = word_of(token) == "shadow";
+        return true;
+    case TO_FAULT:
+        e.fault = !is_absent(token);
+        return true;
+    case TO_MARGIN:
+        e.margin = number_of(token);
+        return true;
+    case TO_DRAW:
+        e.draw = number_of(token);
+        return true;
+    case TO_MONO:
+        e.mono_ns = count_of(token);
+        return true;
+    case TO_SESSION:
+        return text_of(token, &e.facts.session);
+    case TO_CLASS:
+        return text_of(token, &e.facts.slo_class);
+    case TO_MAX_OUTPUT:
+        e.facts.max_output_tokens = number_of(token);
+        return true;
+    case TO_DEADLINE:
+        e.facts.ttft_deadline_ms = number_of(token);
+        return true;
+    case TO_TENANT:
+        return text_of(token, &e.facts.tenant);
+    case TO_PRIORITY:
+        e.facts.priority = number_of(token);
+        return true;
+    case TO_PROMPT_TOKENS:
+        e.facts.prompt_tokens = number_of(token);
+        return true;
+    case TO_TTFT:
+        e.ttft_ms = number_of(token);
+        return true;
+    case TO_OK:
+        e.ok = truth_of(token);
+        return true;
+    case TO_END:
+        e.end = end_word(word_of(token));
+        return true;
+    }
+    return false;
+}
+
+/* Is the line of this shape? Then it is read. */
+static bool match(adp_reader &r, learned &l, string_view line, adp_entry *ret)
+{
+    if (!adp_shape_match(l.shape.get(), line.data(), line.size(), r.tokens.data()))
+        return false;
+    adp_entry &e = *ret;
+    e = l.base;
+    size_t slots = adp_shape_slots(l.shape.get());
+    for (size_t i = 0; i < slots; i++)
+        e.not_finite += r.tokens[i].kind == ADP_TOKEN_NOT_FINITE;
+    for (const learned::use &use : l.uses) {
+        const adp_token &token = r.tokens[use.slot];
+        if (use.target == TO_SIGNAL)
+            l.signals[use.signal].value = number_of(token);
+        else if (!put(e, use.target, token))
+            return false;
+    }
+    return true;
+}
+
+static bool match_any(adp_reader &r, string_view line, adp_entry *ret)
+{
+    learned *guess = r.last ? r.last->next : nullptr, *found = nullptr;
+    if (guess && match(r, *guess, line, ret))
+        found = guess;
+    for (size_t i = 0; i < r.shapes.size() && !found; i++)
+        if (r.shapes[i].get() != guess && match(r, *r.shapes[i], line, ret)) {
+            found = r.shapes[i].get();
+            std::swap(r.shapes[i], r.shapes[i / 2]);
+        }
+    if (!found)
+        return false;
+    if (r.last)
+        r.last->next = found;
+    r.last = found;
+    r.misses = 0;
+    return true;
+}
+
+static void keep(learned &l, adp_text &text)
+{
+    if (!text.text)
+        return;
+    l.words.emplace_back(text.text, text.len);
+    text.text = l.words.back().data();
+}
+
+/* What the entry points to becomes the shape's own. */
+static void keep_entry(learned &l, const adp_entry &entry)
+{
+    adp_entry &e = l.base;
+    e = entry;
+    e.print = adp_shape_print(l.shape.get());
+    for (const auto &text : texts)
+        keep(l, e.*text.to);
+    keep(l, e.signal_quantity);
+    keep(l, e.facts.tenant);
+    keep(l, e.facts.session);
+    keep(l, e.facts.slo_class);
+    for (adp_text *fact :
+         { &e.disclosure.model, &e.disclosure.engine, &e.disclosure.hardware,
+           &e.disclosure.workload, &e.disclosure.slo })
+        keep(l, *fact);
+    l.signals.assign(e.signals, e.signals + e.n_signals);
+    l.whys.assign(e.whys, e.whys + e.n_whys);
+    l.params.assign(e.params, e.params + e.n_params);
+    l.gates.assign(e.gates, e.gates + e.n_gates);
+    for (auto &signal : l.signals)
+        keep(l, signal.name);
+    for (auto &why : l.whys) {
+        keep(l, why.name);
+        keep(l, why.why);
+    }
+    for (auto &param : l.params) {
+        keep(l, param.name);
+        keep(l, param.word);
+        keep(l, param.provenance);
+    }
+    for (auto &gate : l.gates) {
+        keep(l, gate.signal);
+        keep(l, gate.param);
+    }
+    e.signals = l.signals.data();
+    e.whys = l.whys.data();
+    e.params = l.params.data();
+    e.gates = l.gates.data();
+}
+
+/* Says which slot goes where. False: a key stands twice, and only the parser knows which
+ * of the two counts. */
+static bool assign_slots(learned &l)
+{
+    bool seen[TARGETS] = {};
+    uint32_t signals = 0, slots = static_cast<uint32_t>(adp_shape_slots(l.shape.get()));
+    for (uint32_t i = 0; i < slots; i++) {
+        int target = adp_shape_number(l.shape.get(), i);
+        if (target == TO_NOTHING)
+            continue;
+        if (seen[target] && target != TO_SIGNAL)
+            return false;
+        seen[target] = true;
+        l.uses.push_back({ i, target == TO_SIGNAL ? signals++ : 0, target });
+    }
+    return signals == l.base.n_signals;
+}
+
+/* Makes room for one more: the least useful goes. */
+static void forget(adp_reader &r)
+{
+    if (r.shapes.size() < MOST_SHAPES)
+        return;
+    for (auto &shape : r.shapes)
+        shape->next = nullptr;
+    r.shapes.pop_back();
+}
+
+/* Learns the shape of a line that the parser has read as `entry`. In a log without shapes
+ * only now and then: it costs more than reading. */
+static void learn(adp_reader &r, string_view line, const adp_entry &entry)
+{
+    r.last = nullptr;
+    if (r.misses++ >= MOST_MISSES && r.misses % MOST_MISSES)
+        return;
+    auto l = std::make_unique<learned>();
+    l->shape.reset(adp_shape_create(line.data(), line.size(), choose, nullptr));
+    if (!l->shape)
+        return;
+    if (r.tokens.size() < ADP_SHAPE_SLOTS)
+        r.tokens.resize(ADP_SHAPE_SLOTS);
+    keep_entry(*l, entry);
+    adp_entry again;
+    l->base.not_finite = 0;
+    if (!assign_slots(*l) || !match(r, *l, line, &again))
+        return;
+    l->base.not_finite = entry.not_finite - again.not_finite;
+    forget(r);
+    r.shapes.push_back(std::move(l));
+}
+
 extern "C" int adp_reader_line(adp_reader *reader, const char *line, size_t len,
                                adp_entry *ret, adp_corrupt *ret_corrupt)
 try {
     element root;
     uint32_t not_finite = 0;
+    adp_entry entry;
+    if (match_any(*reader, string_view(line, len), &entry)) {
+        *ret = entry;
+        return 1;
+    }
     int read = parse(*reader, string_view(line, len), &root, &not_finite, ret_corrupt);
     if (read <= 0)
         return read;
@@ -575,12 +1087,12 @@ try {
         *ret_corrupt = ADP_CORRUPT_NOT_OBJECT;
         return 0;
     }
-    adp_entry entry;
     if (!fill(*reader, entry, object)) {
         *ret_corrupt = ADP_CORRUPT_UNKNOWN;
         return 0;
     }
     entry.not_finite = not_finite;
+    learn(*reader, string_view(line, len), entry);
     *ret = entry;
     return 1;
 } catch (const std::bad_alloc &) {

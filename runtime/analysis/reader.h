@@ -35,7 +35,7 @@ enum adp_entry_kind {
     ADP_ENTRY_STATE /* a snapshot or a watch sample */
 };
 
-/* Why a line is no entry. The last two are found by whoever splits lines. */
+/* Why a line is no entry. The last three are found by whoever splits lines. */
 enum adp_corrupt {
     ADP_CORRUPT_NOT_UTF8,
     ADP_CORRUPT_NOT_JSON,
@@ -43,6 +43,7 @@ enum adp_corrupt {
     ADP_CORRUPT_UNKNOWN, /* an object, but of none of the five kinds */
     ADP_CORRUPT_TOO_LONG,
     ADP_CORRUPT_UNTERMINATED,
+    ADP_CORRUPT_PACKED, /* no line: what is packed is damaged, or cut short, here */
     ADP_CORRUPT_KINDS
 };
 
@@ -57,11 +58,19 @@ struct adp_log_why {
     struct adp_text name, why;
 };
 
+/* What the configuration discloses: what a log cannot know by itself. */
+struct adp_disclosure {
+    struct adp_text model, engine, hardware, workload;
+    struct adp_text slo; /* its JSON */
+    double capacity_rps, unloaded_ttft_ms;
+};
+
 /* A parameter. `value` is NaN when it is no number (the original takes anything);
  * `word` is then its JSON, and empty otherwise. */
 struct adp_setting {
     struct adp_text name, word;
     double value;
+    struct adp_text provenance; /* "fitted", …; absent: the line does not say */
 };
 
 struct adp_entry_gate {
@@ -70,9 +79,22 @@ struct adp_entry_gate {
     struct adp_text signal, param;
 };
 
-/* Everything borrowed from the reader, until its next line. Numbers: NaN is absent. */
+/* What the host said of a request. */
+struct adp_entry_facts {
+    struct adp_text tenant, session, slo_class;
+    double priority, prompt_tokens, max_output_tokens,
+        ttft_deadline_ms; /* NaN: not said */
+};
+
+/* Everything borrowed from the reader and the line, until the reader's next line.
+ * Numbers: NaN is absent. */
 struct adp_entry {
     enum adp_entry_kind kind;
+    /* Two entries with the same print, 0 apart, say the same but for: at, lane, seq,
+     * not_finite, the values of signals, request_id, handle, and the decision's and the
+     * outcome's own (marked *). So what follows from identity, params, gates and names need be looked up
+     * once only. */
+    uint64_t print;
     double at;                /* seconds since the epoch */
     struct adp_text instance; /* which writing process */
     int64_t lane, seq;        /* -1: absent */
@@ -97,15 +119,19 @@ struct adp_entry {
     size_t n_gates;
     bool has_gates;                  /* the card says which; it may say none */
     struct adp_text signal_quantity; /* of the card */
-    enum adp_action verdict;
-    struct adp_text reason;
-    bool enforced;      /* true when the line does not say: it was the answer */
-    bool shadow;        /* role */
-    bool fault;         /* the verdict is on_error's, not the policy's */
-    double margin;      /* >= 0 when the policy fires */
+    enum adp_action verdict;         /* * */
+    struct adp_text reason;          /* * */
+    bool enforced; /* * true when the line does not say: it was the answer */
+    bool shadow;   /* * role */
+    bool fault;    /* * the verdict is on_error's, not the policy's */
+    double margin; /* * >= 0 when the policy fires */
+    struct adp_entry_facts facts; /* * of the request */
+    double draw;                  /* * */
+    int64_t mono_ns;              /* * -1: absent */
+    struct adp_disclosure disclosure;
     double slo_ttft_ms; /* disclosure.slo.ttft_ms */
 
-    /* Outcomes */
+    /* Outcomes, all * */
     double ttft_ms;
     bool ttft_given; /* the key is there, whatever it holds */
     int ok;          /* 1 met its SLO, 0 did not, -1 the host does not say */

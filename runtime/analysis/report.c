@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* The report: reading, checking, and the page as text.
  *
- * Order of a page: the finding; what weakens it; the gates; the signals; the refusals;
- * what weakens the cost; the cost; the instrument. A number never stands before what
- * weakens it. */
+ * Order of a page: the finding; what weakens it; liveness; the signals; what it did; what
+ * weakens the cost; the cost; over time; the seven items; the instrument. A number never
+ * stands before what weakens it. */
 #include "runtime/analysis/report.h"
 
 #include "runtime/analysis/caveats.h"
 #include "runtime/analysis/finding.h"
+#include "runtime/analysis/items.h"
 #include "runtime/analysis/logs.h"
+#include "runtime/analysis/overtime.h"
 #include "runtime/analysis/page.h"
 #include "runtime/analysis/report_json.h"
 
@@ -44,9 +46,17 @@ static int check_ours(const struct adp_report *report, struct adp_error *err)
 int adp_report_read(const char *const *paths, size_t n, struct adp_report **ret,
                     struct adp_error *err)
 {
+    return adp_report_read_telling(paths, n, NULL, ret, err);
+}
+
+int adp_report_read_telling(const char *const *paths, size_t n,
+                            const struct adp_progress *progress, struct adp_report **ret,
+                            struct adp_error *err)
+{
     struct adp_report *report = calloc(1, sizeof *report);
     if (!report)
         return adp_error_set(err, ADP_ENOMEM, "out of memory");
+    report->logs.progress = progress;
     report->tally = adp_tally_create();
     int e = report->tally ? 0 : adp_error_set(err, ADP_ENOMEM, "out of memory");
     for (size_t i = 0; i < n && !e; i++)
@@ -57,8 +67,8 @@ int adp_report_read(const char *const *paths, size_t n, struct adp_report **ret,
         e = adp_logs_any(&report->logs, 1, err);
     if (!e)
         e = check_ours(report, err);
-    if (!e && adp_tally_finish(report->tally))
-        e = adp_error_set(err, ADP_ENOMEM, "out of memory");
+    if (!e)
+        e = adp_tally_settle(report->tally, err);
     if (e) {
         adp_report_destroy(report);
         return e;
@@ -77,6 +87,33 @@ static const char *name_of(const struct adp_run *run)
                              : "the log";
 }
 
+/* "policy run: " of the run. */
+static void put_name(FILE *to, const struct adp_run *run)
+{
+    const char *named = run->part->run;
+    adp_page_put(to, "%s%s%s", name_of(run), named ? " " : "", named ? named : "");
+}
+
+/* Failed items; the third apart, which the finding says already. */
+static bool check_items(const struct adp_tally *tally, const struct adp_run *run,
+                        FILE *why)
+{
+    enum { LIVENESS = 2 };
+    struct adp_item items[ADP_ITEMS];
+    bool good = true;
+    adp_items_of(tally, run, items);
+    for (int i = 0; i < ADP_ITEMS; i++) {
+        if (i == LIVENESS || items[i].evidence != ADP_ITEM_FAILED)
+            continue;
+        good = false;
+        if (!why)
+            continue;
+        put_name(why, run);
+        adp_page_put(why, ": item %d, %s: %s\n", i + 1, items[i].title, items[i].fact);
+    }
+    return good;
+}
+
 bool adp_report_check(const struct adp_report *report, FILE *why)
 {
     size_t n;
@@ -84,15 +121,20 @@ bool adp_report_check(const struct adp_report *report, FILE *why)
     bool good = true;
     for (size_t i = 0; i < n; i++) {
         const struct adp_run *run = &runs[i];
-        const char *named = run->part->run ? run->part->run : "";
         bool claim = run->finding == ADP_LIVE || (run->decided && run->part->baseline);
-        if (!claim && why)
-            adp_page_put(why, "%s%s%s is %s and not a baseline\n", name_of(run),
-                         *named ? " " : "", named, adp_finding_word(run->finding));
-        if (run->loss.unrecorded && why)
-            adp_page_put(why, "%s%s%s: %" PRIu64 " records are missing unrecorded\n",
-                         name_of(run), *named ? " " : "", named, run->loss.unrecorded);
+        if (!claim && why) {
+            put_name(why, run);
+            adp_page_put(why, " is %s and not a baseline\n",
+                         adp_finding_word(run->finding));
+        }
+        if (run->loss.unrecorded && why) {
+            put_name(why, run);
+            adp_page_put(why, ": %" PRIu64 " records are missing unrecorded\n",
+                         run->loss.unrecorded);
+        }
         good &= claim && !run->loss.unrecorded;
+        if (run->decided && !check_items(report->tally, run, why))
+            good = false;
     }
     return good;
 }
@@ -314,6 +356,33 @@ static void print_gate(FILE *to, const struct adp_part *part,
                  distance, held);
 }
 
+/* What the gate's signal did around its threshold. */
+static void print_range(FILE *to, const struct adp_run *run,
+                        const struct adp_part_gate *gate)
+{
+    double own = (double)adp_part_own(run->part);
+    for (size_t i = 0; gate->read && gate->signal && i < run->n_signals; i++)
+        if (strcmp(run->signals[i].name, gate->signal) == 0)
+            adp_page_wrap(to, 5, 7, "%s lay between %s and %s; the gate held on %s.",
+                          gate->signal, adp_page_number(run->signals[i].min).text,
+                          adp_page_number(run->signals[i].max).text,
+                          adp_page_percent((double)gate->held / own).text);
+}
+
+/* "12 decisions, 1.5 s"; seconds are left out where times are not known. */
+static void print_stretch(FILE *to, const struct adp_part_rule *rule)
+{
+    const struct adp_span *longest = &rule->stretch.longest;
+    double seconds = longest->to - longest->from;
+    if (!longest->n)
+        return;
+    adp_page_wrap(
+        to, 2, 4, "Rule %" PRIu32 " held longest on %" PRIu64 " %s%s%s%s.", rule->rule,
+        longest->n, adp_page_plural(longest->n, "decision", "decisions in a row"),
+        isnan(seconds) ? "" : ", for ",
+        isnan(seconds) ? "" : adp_page_number(seconds).text, isnan(seconds) ? "" : " s");
+}
+
 static void print_rules(FILE *to, const struct adp_part *part)
 {
     for (size_t i = 0; i < part->n_rules; i++) {
@@ -328,6 +397,7 @@ static void print_rules(FILE *to, const struct adp_part *part)
                           "together on %" PRIu64 " of %" PRIu64 " %s.",
                           rule->rule, gates, rule->held, adp_part_own(part),
                           decisions(adp_part_own(part)));
+        print_stretch(to, rule);
     }
 }
 
@@ -399,16 +469,18 @@ static void print_liveness(FILE *to, const struct adp_run *run)
         adp_page_name(to, "rule and gate", 36);
         fputs("   closest    distance  held\n", to);
     }
-    for (size_t i = 0; i < part->n_gates; i++)
+    for (size_t i = 0; i < part->n_gates; i++) {
         print_gate(to, part, &part->gates[i]);
+        print_range(to, run, &part->gates[i]);
+    }
     print_rules(to, part);
     if (part->margins)
         adp_page_wrap(
             to, 2, 4,
-            "Its margin, which is at or above 0 when it fires, reached %s; at or "
-            "above 0 on %" PRIu64 " of %" PRIu64 " %s.",
-            adp_page_number(part->margin).text, part->margins_firing, part->margins,
-            decisions(part->margins));
+            "Its margin, which is at or above 0 when it fires, lay between %s and %s; at "
+            "or above 0 on %" PRIu64 " of %" PRIu64 " %s.",
+            adp_page_number(part->least_margin).text, adp_page_number(part->margin).text,
+            part->margins_firing, part->margins, decisions(part->margins));
     if (!part->n_gates) {
         adp_page_wrap(to, 2, 4, "%s", no_gates(part));
         print_threshold_note(to, run);
@@ -425,7 +497,7 @@ static void print_liveness(FILE *to, const struct adp_run *run)
         "goodput are no evidence about it.");
 }
 
-/* ---- signals, refusals, cost, instrument ---------------------------------------------
+/* ---- signals, what it did, cost, items, instrument ---------------------------------------------
  */
 
 enum { NAME = 22 };
@@ -457,7 +529,6 @@ static void print_reasons(FILE *to, const struct adp_run *run)
 {
     if (!run->n_reasons)
         return;
-    adp_page_heading(to, "WHAT IT REFUSED");
     adp_page_name(to, "reason", NAME);
     fprintf(to, "%9s%11s%18s\n", "refused", "of offered", "not enforced");
     for (size_t i = 0; i < run->n_reasons; i++) {
@@ -471,6 +542,73 @@ static void print_reasons(FILE *to, const struct adp_run *run)
         adp_page_wrap(to, 2, 4,
                       "%" PRIu64 " of the refused %s deferred: told to come back.",
                       run->deferred, adp_page_plural(run->deferred, "was", "were"));
+}
+
+enum { MOST_GROUPS = 20 }; /* lines; the rest are in the JSON */
+
+static void print_groups(FILE *to, const char *title,
+                         const struct adp_group_count *groups, size_t n)
+{
+    if (!n)
+        return;
+    fputc('\n', to);
+    adp_page_name(to, title, NAME);
+    fprintf(to, "%9s%11s%11s%14s\n", "offered", "refused", "of its own", "not enforced");
+    for (size_t i = 0; i < n && i < MOST_GROUPS; i++) {
+        adp_page_name(to, *groups[i].word ? groups[i].word : "(not said)", NAME);
+        fprintf(
+            to, "%9" PRIu64 "%11" PRIu64 "%11s%14" PRIu64 "\n", groups[i].offered,
+            groups[i].refused,
+            adp_page_percent((double)groups[i].refused / (double)groups[i].offered).text,
+            groups[i].unheeded);
+    }
+    if (n > MOST_GROUPS)
+        adp_page_put(to, "  and %zu more\n", n - MOST_GROUPS);
+}
+
+static double share(uint64_t n, uint64_t of)
+{
+    return of ? (double)n / (double)of : NAN;
+}
+
+/* Both sides of an enforcement split, where there are two. */
+static void print_arms(FILE *to, const struct adp_run *run)
+{
+    static const char *const names[ADP_ARMS] = { "ungoverned", "governed" };
+    if (!run->arms[0].offered || !run->arms[1].offered)
+        return;
+    fputc('\n', to);
+    adp_page_name(to, "arm", NAME);
+    fprintf(to, "%9s%14s%11s%11s%11s\n", "offered", "said refuse", "p50 ms", "p95 ms",
+            "goodput");
+    for (int arm = ADP_ARMS - 1; arm >= 0; arm--) {
+        const struct adp_arm_count *count = &run->arms[arm];
+        double goodput = isnan(run->goodput) ? NAN : share(count->met, count->offered);
+        adp_page_name(to, names[arm], NAME);
+        fprintf(to, "%9" PRIu64 "%14s%11s%11s%11s\n", count->offered,
+                adp_page_percent(share(count->refusals, count->offered)).text,
+                adp_page_number(count->ttft_p50).text,
+                adp_page_number(count->ttft_p95).text, adp_page_share(goodput).text);
+    }
+    adp_page_wrap(to, 2, 4,
+                  "Both arms share one engine: what the policy refuses in the one frees "
+                  "capacity for the other, so the difference between them is less than "
+                  "governing all would make. `admitperf compare --arms` asks the rest.");
+}
+
+static void print_did(FILE *to, const struct adp_run *run)
+{
+    if (!run->decided || !run->offered)
+        return;
+    adp_page_heading(to, "WHAT IT DID");
+    adp_page_put(to, "  admitted %s, rejected %s, deferred %s of %" PRIu64 " offered\n",
+                 adp_page_percent(share(run->admitted, run->offered)).text,
+                 adp_page_percent(share(run->refused - run->deferred, run->offered)).text,
+                 adp_page_percent(share(run->deferred, run->offered)).text, run->offered);
+    print_reasons(to, run);
+    print_groups(to, "tenant", run->tenants, run->n_tenants);
+    print_groups(to, "priority", run->priorities, run->n_priorities);
+    print_arms(to, run);
 }
 
 static const char *why_no_goodput(enum adp_no_goodput why)
@@ -531,6 +669,44 @@ static void print_cost(FILE *to, const struct adp_run *run,
                   isnan(slo) ? "" : adp_page_exact(slo).text, isnan(slo) ? "" : " ms");
 }
 
+/* "  ✓ 1 title           fact"; marks are one column and several bytes. */
+static void print_item(FILE *to, int number, const struct adp_item *item)
+{
+    char label[64];
+    snprintf(label, sizeof label, "%s %d %s", adp_evidence_mark(item->evidence), number,
+             item->title);
+    adp_page_field(to, 32, label, "%s", item->fact);
+    for (size_t i = 0; item->evidence == ADP_ITEM_NOT_RECORDED && i < item->n_facts;
+         i++) {
+        const struct adp_item_fact *fact = &item->facts[i];
+        snprintf(label, sizeof label, "      %s %.40s",
+                 adp_evidence_mark(fact->recorded ? ADP_ITEM_EVIDENCED
+                                                  : ADP_ITEM_NOT_RECORDED),
+                 fact->name);
+        adp_page_field(to, 32, label, "%s", fact->fact);
+    }
+    /* Evidenced, each fact is what the mark rests on, too. */
+    for (size_t i = 0; item->evidence == ADP_ITEM_EVIDENCED && i < item->n_facts; i++)
+        adp_page_wrap(to, 32, 34, "%s: %s", item->facts[i].name, item->facts[i].fact);
+}
+
+static void print_items(FILE *to, const struct adp_report *report,
+                        const struct adp_run *run)
+{
+    struct adp_item items[ADP_ITEMS];
+    size_t n[3] = { 0 };
+    if (!run->decided)
+        return;
+    adp_items_of(report->tally, run, items);
+    for (int i = 0; i < ADP_ITEMS; i++)
+        n[items[i].evidence]++;
+    adp_page_heading(to, "THE SEVEN ITEMS");
+    for (int i = 0; i < ADP_ITEMS; i++)
+        print_item(to, i + 1, &items[i]);
+    adp_page_put(to, "  %zu evidenced, %zu failed, %zu not recorded\n",
+                 n[ADP_ITEM_EVIDENCED], n[ADP_ITEM_FAILED], n[ADP_ITEM_NOT_RECORDED]);
+}
+
 static void print_instrument(FILE *to, const struct adp_run *run)
 {
     adp_page_heading(to, "THE INSTRUMENT");
@@ -572,8 +748,10 @@ static int print_run(FILE *to, const struct adp_report *report, const struct adp
         print_caveats(to, &page);
         print_liveness(to, run);
         print_signals(to, run);
-        print_reasons(to, run);
+        print_did(to, run);
         print_cost(to, run, &cost);
+        adp_overtime_print(to, run);
+        print_items(to, report, run);
         print_instrument(to, run);
     }
     adp_caveats_finish(&page);

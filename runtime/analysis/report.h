@@ -13,13 +13,18 @@
 #include <stddef.h>
 #include <stdio.h>
 
-struct adp_report; /* opaque */
+struct adp_report;   /* opaque */
+struct adp_progress; /* logs.h */
 
 /* Reads files, folders (every *.jsonl below) and "-" (standard input).
  * ADP_ENOENT: a path is not there, or a folder holds no log; ADP_EIO: one cannot be read;
  * ADP_ENOMEM. An empty or corrupt log is no error: the page says what it is. [control] */
 int adp_report_read(const char *const *paths, size_t n, struct adp_report **ret,
                     struct adp_error *err);
+/* The same, telling how far it is. */
+int adp_report_read_telling(const char *const *paths, size_t n,
+                            const struct adp_progress *progress, struct adp_report **ret,
+                            struct adp_error *err);
 void adp_report_destroy(struct adp_report *report);
 
 /* The page as text, at most 80 columns. ADP_EIO, ADP_ENOMEM. */

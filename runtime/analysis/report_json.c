@@ -4,6 +4,7 @@
 
 #include "core/line.h"
 #include "runtime/analysis/finding.h"
+#include "runtime/analysis/items.h"
 #include "runtime/analysis/page.h"
 
 #include <math.h>
@@ -183,6 +184,138 @@ static json_t *gates_of(const struct adp_part *part)
     return gates;
 }
 
+static json_t *rules_of(const struct adp_part *part)
+{
+    json_t *rules = json_array();
+    for (size_t i = 0; i < part->n_rules; i++) {
+        const struct adp_part_rule *rule = &part->rules[i];
+        const struct adp_span *longest = &rule->stretch.longest;
+        json_t *one = json_pack(
+            "{s:I, s:I, s:{s:I, s:o}}", "rule", (json_int_t)rule->rule, "held",
+            (json_int_t)rule->held, "longest", "decisions", (json_int_t)longest->n,
+            "seconds", adp_json_number(longest->n ? longest->to - longest->from : NAN));
+        if (json_array_append_new(rules, one)) {
+            json_decref(rules);
+            return NULL;
+        }
+    }
+    return rules;
+}
+
+static json_t *margin_of(const struct adp_part *part)
+{
+    return part->margins
+               ? json_pack("{s:o, s:o, s:I, s:I}", "min",
+                           adp_json_number(part->least_margin), "max",
+                           adp_json_number(part->margin), "n", (json_int_t)part->margins,
+                           "firing", (json_int_t)part->margins_firing)
+               : json_null();
+}
+
+static json_t *groups_of(const char *key, const struct adp_group_count *groups, size_t n)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < n; i++) {
+        json_t *one =
+            json_pack("{s:o, s:I, s:I, s:I, s:I}", key,
+                      adp_json_text(*groups[i].word ? groups[i].word : NULL), "offered",
+                      (json_int_t)groups[i].offered, "refused",
+                      (json_int_t)groups[i].refused, "not_enforced",
+                      (json_int_t)groups[i].unheeded, "met", (json_int_t)groups[i].met);
+        if (json_array_append_new(list, one)) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+static json_t *arm_of(const struct adp_run *run, const struct adp_arm_count *arm)
+{
+    double goodput = arm->offered && !isnan(run->goodput)
+                         ? (double)arm->met / (double)arm->offered
+                         : NAN;
+    return json_pack("{s:I, s:I, s:o, s:{s:o, s:o, s:I}}", "offered",
+                     (json_int_t)arm->offered, "refusals", (json_int_t)arm->refusals,
+                     "goodput", adp_json_number(goodput), "ttft_ms", "p50",
+                     adp_json_number(arm->ttft_p50), "p95",
+                     adp_json_number(arm->ttft_p95), "n", (json_int_t)arm->ttft_n);
+}
+
+static json_t *arms_of(const struct adp_run *run)
+{
+    return json_pack("{s:o, s:o}", "governed", arm_of(run, &run->arms[ADP_ARM_GOVERNED]),
+                     "ungoverned", arm_of(run, &run->arms[ADP_ARM_UNGOVERNED]));
+}
+
+static json_t *bin_of(const struct adp_run *run, size_t i)
+{
+    const struct adp_course *course = &run->part->course;
+    const struct adp_course_bin *bin = &course->bins[i];
+    json_t *signals = json_object();
+    for (size_t k = 0; k < run->n_signals && k < ADP_COURSE_SIGNALS; k++) {
+        const struct adp_course_reading *reading = &bin->signals[k];
+        json_t *one = reading->n
+                          ? json_pack("{s:o, s:o}", "mean",
+                                      adp_json_number(reading->sum / (double)reading->n),
+                                      "max", adp_json_number(reading->max))
+                          : json_null();
+        if (json_object_set_new(signals, run->signals[k].name, one)) {
+            json_decref(signals);
+            return NULL;
+        }
+    }
+    return json_pack("{s:o, s:I, s:I, s:o}", "at",
+                     adp_json_number((course->first + (double)i) * course->width),
+                     "decisions", (json_int_t)bin->decisions, "refusals",
+                     (json_int_t)bin->refusals, "signals", signals);
+}
+
+static json_t *over_time_of(const struct adp_run *run)
+{
+    const struct adp_course *course = &run->part->course;
+    json_t *bins = json_array();
+    for (size_t i = 0; i < course->n; i++)
+        if (json_array_append_new(bins, bin_of(run, i))) {
+            json_decref(bins);
+            return NULL;
+        }
+    return json_pack("{s:o, s:o}", "bin_s",
+                     adp_json_number(course->n ? course->width : NAN), "bins", bins);
+}
+
+static json_t *facts_of(const struct adp_item *item)
+{
+    json_t *facts = json_array();
+    for (size_t i = 0; i < item->n_facts; i++)
+        if (json_array_append_new(facts, json_pack("{s:s, s:b, s:s}", "name",
+                                                   item->facts[i].name, "recorded",
+                                                   (int)item->facts[i].recorded, "fact",
+                                                   item->facts[i].fact))) {
+            json_decref(facts);
+            return NULL;
+        }
+    return facts;
+}
+
+static json_t *items_of(const struct adp_tally *tally, const struct adp_run *run)
+{
+    struct adp_item items[ADP_ITEMS];
+    json_t *list = json_array();
+    adp_items_of(tally, run, items);
+    for (int i = 0; i < ADP_ITEMS && run->decided; i++) {
+        json_t *one =
+            json_pack("{s:i, s:s, s:s, s:s, s:o}", "item", i + 1, "title", items[i].title,
+                      "evidence", adp_evidence_word(items[i].evidence), "fact",
+                      items[i].fact, "facts", facts_of(&items[i]));
+        if (json_array_append_new(list, one)) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
 static json_t *instrument_of(const struct adp_run *run)
 {
     return json_pack(
@@ -193,21 +326,36 @@ static json_t *instrument_of(const struct adp_run *run)
         (json_int_t)run->orphans, "duplicate_outcomes", (json_int_t)run->duplicates);
 }
 
-static json_t *run_of(const struct adp_run *run)
+static json_t *run_of(const struct adp_tally *tally, const struct adp_run *run)
 {
     const struct adp_part *part = run->part;
     json_t *ttft =
         json_pack("{s:o, s:o, s:I}", "p50", adp_json_number(run->ttft_p50), "p95",
                   adp_json_number(run->ttft_p95), "n", (json_int_t)run->ttft_n);
-    return json_pack(
-        "{s:s, s:b, s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o}",
+    json_t *more = json_pack(
+        "{s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o}", "params", adp_json_params(part),
+        "rules", rules_of(part), "margin", margin_of(part), "rate",
+        adp_json_number(run->rate), "not_enforced", (json_int_t)run->unheeded, "tenants",
+        groups_of("tenant", run->tenants, run->n_tenants), "priorities",
+        groups_of("priority", run->priorities, run->n_priorities), "arms", arms_of(run),
+        "over_time", over_time_of(run));
+    json_t *all = json_pack(
+        "{s:s, s:b, s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
         "verdict", adp_finding_word(run->finding), "baseline", (int)part->baseline,
         "policy", adp_json_text(part->policy), "experiment",
         adp_json_text(part->experiment), "run", adp_json_text(part->run), "offered",
         (json_int_t)run->offered, "admitted", (json_int_t)run->admitted, "refused",
         (json_int_t)run->refused, "by_reason", reasons_of(run), "signals",
         signals_of(run), "gates", gates_of(part), "ttft_ms", ttft, "goodput",
-        adp_json_number(run->goodput), "instrument", instrument_of(run));
+        adp_json_number(run->goodput), "instrument", instrument_of(run), "items",
+        items_of(tally, run));
+    bool whole = all && more && !json_object_update(all, more);
+    json_decref(more);
+    if (!whole) {
+        json_decref(all);
+        return NULL;
+    }
+    return all;
 }
 
 int adp_report_write_json(const struct adp_tally *tally, FILE *to)
@@ -215,10 +363,10 @@ int adp_report_write_json(const struct adp_tally *tally, FILE *to)
     size_t n;
     const struct adp_run *runs = adp_tally_runs(tally, &n);
     if (n == 1)
-        return adp_json_write_take(run_of(&runs[0]), to);
+        return adp_json_write_take(run_of(tally, &runs[0]), to);
     json_t *list = json_array();
     for (size_t i = 0; i < n; i++)
-        if (json_array_append_new(list, run_of(&runs[i]))) {
+        if (json_array_append_new(list, run_of(tally, &runs[i]))) {
             json_decref(list);
             return ADP_ENOMEM;
         }

@@ -9,13 +9,30 @@
 #include "runtime/analysis/finding.h"
 #include "runtime/analysis/grow.h"
 #include "runtime/analysis/requests.h"
+#include "runtime/analysis/workers.h"
 
 #include <math.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
-/* The vocabulary has a dozen words. A log with more than this has the rest in one. */
-enum { MAX_REASONS = 32 };
-#define OTHER_REASONS "(others)"
+/* Words that lines say over and over, numbered in the order of their coming. What comes
+ * after the last number goes by one word. */
+enum { MAX_WORDS = 64 };
+#define OTHER_WORDS "(others)"
+
+struct words {
+    char *word[MAX_WORDS]; /* owned, each */
+    size_t len[MAX_WORDS];
+    size_t n, last; /* last: the one found last */
+};
+
+/* Which part the lines of a print belong to. */
+struct recent {
+    uint64_t print; /* 0: none */
+    uint32_t file, part;
+};
+enum { RECENT = 8 }; /* a power of 2 */
 
 struct adp_tally {
     struct adp_log_file *files;
@@ -26,11 +43,13 @@ struct adp_tally {
     size_t n_parts, cap_parts;
     struct adp_index part_by_key; /* identity and file */
 
-    struct adp_event *events;
-    size_t n_events, cap_events;
-
-    char *reasons[MAX_REASONS]; /* owned, each */
-    size_t n_reasons;
+    struct adp_store *store;
+    struct adp_events events;
+    struct adp_origin *origins; /* owned */
+    size_t n_origins, cap_origins;
+    struct words reasons, tenants, priorities;
+    struct recent recent[RECENT];
+    bool arms_apart;
 
     /* From finish on */
     struct adp_run *runs;
@@ -43,9 +62,55 @@ struct adp_tally {
     uint32_t *run_of_part, *logs, *ranks;
 };
 
+/* A tally that is one more owner of the store. */
+static struct adp_tally *create_on(struct adp_store *store)
+{
+    struct adp_tally *tally = calloc(1, sizeof *tally);
+    if (tally)
+        tally->store = adp_store_share(store);
+    return tally;
+}
+
 struct adp_tally *adp_tally_create(void)
 {
-    return calloc(1, sizeof(struct adp_tally));
+    struct adp_store *store = adp_store_create(ADP_STORE_MEMORY);
+    struct adp_tally *tally = store ? create_on(store) : NULL;
+    adp_store_release(store);
+    return tally;
+}
+
+struct adp_tally *adp_tally_branch(const struct adp_tally *tally)
+{
+    struct adp_tally *branch = create_on(tally->store);
+    if (branch)
+        branch->arms_apart = tally->arms_apart;
+    return branch;
+}
+
+void adp_tally_keep_arms_apart(struct adp_tally *tally)
+{
+    tally->arms_apart = true;
+}
+
+int adp_tally_fault(const struct adp_tally *tally, int code, struct adp_error *err)
+{
+    return code == ADP_EIO ? adp_store_fault(tally->store, err)
+                           : adp_error_set(err, code, "out of memory");
+}
+
+static void finish_words(struct words *words)
+{
+    for (size_t i = 0; i < words->n; i++)
+        free(words->word[i]);
+}
+
+static void finish_origin(struct adp_origin *origin)
+{
+    free(origin->files);
+    free(origin->parts);
+    free(origin->reasons);
+    free(origin->tenants);
+    free(origin->priorities);
 }
 
 static void destroy_part(struct adp_part *part)
@@ -58,10 +123,8 @@ static void destroy_part(struct adp_part *part)
 
 static void destroy_runs(struct adp_tally *tally)
 {
-    for (size_t i = 0; tally->requests && i < tally->n_runs; i++) {
-        adp_sample_finish(&tally->requests[i].ttft);
-        free(tally->requests[i].reasons);
-    }
+    for (size_t i = 0; tally->requests && i < tally->n_runs; i++)
+        adp_requests_finish(tally->store, &tally->requests[i]);
     for (size_t i = 0; tally->run_signals && i < tally->n_runs; i++)
         free(tally->run_signals[i]);
     free(tally->runs);
@@ -86,11 +149,16 @@ void adp_tally_destroy(struct adp_tally *tally)
     }
     for (size_t i = 0; i < tally->n_parts; i++)
         destroy_part(tally->parts[i]);
-    for (size_t i = 0; i < tally->n_reasons; i++)
-        free(tally->reasons[i]);
+    finish_words(&tally->reasons);
+    finish_words(&tally->tenants);
+    finish_words(&tally->priorities);
+    for (size_t i = 0; i < tally->n_origins; i++)
+        finish_origin(&tally->origins[i]);
+    free(tally->origins);
     free(tally->files);
     free(tally->parts);
-    free(tally->events);
+    adp_events_finish(tally->store, &tally->events);
+    adp_store_release(tally->store);
     adp_index_finish(&tally->file_by_name);
     adp_index_finish(&tally->part_by_key);
     free(tally);
@@ -154,88 +222,106 @@ static struct adp_key part_key(struct adp_key identity, uint32_t file)
     return (struct adp_key) { identity.high, identity.low + file };
 }
 
-static int part_of(struct adp_tally *tally, uint32_t file, const struct adp_entry *entry,
-                   uint32_t *ret)
+static int find_part(struct adp_tally *tally, uint32_t file,
+                     const struct adp_entry *entry, uint32_t *ret)
 {
     struct adp_key identity = adp_part_identity(entry);
     bool is_new;
+    if (tally->arms_apart)
+        identity.high += entry->enforced; /* a hash: one more is another one */
     uint32_t *at = adp_index_at(&tally->part_by_key, part_key(identity, file), &is_new);
     if (!at)
         return ADP_ENOMEM;
     if (is_new) {
         *at = (uint32_t)tally->n_parts;
         struct adp_part *part = calloc(1, sizeof *part);
-        if (!part || adp_part_init(part, identity, file, entry) ||
+        if (!part || adp_part_init(part, tally->store, identity, file, entry) ||
             enter_part(tally, part, *at)) {
             destroy_part(part);
             return ADP_ENOMEM;
         }
+        if (tally->arms_apart)
+            part->arm = entry->enforced ? ADP_ARM_GOVERNED : ADP_ARM_UNGOVERNED;
     }
     *ret = *at;
     return 0;
 }
 
-static int reason_of(struct adp_tally *tally, struct adp_text word, uint8_t *ret)
+/* Lines of one print have one identity. */
+static int part_of(struct adp_tally *tally, uint32_t file, const struct adp_entry *entry,
+                   uint32_t *ret)
+{
+    uint64_t print = entry->print;
+    if (print && tally->arms_apart)
+        print += entry->enforced;
+    struct recent *recent = &tally->recent[print & (RECENT - 1)];
+    if (print && recent->print == print && recent->file == file) {
+        *ret = recent->part;
+        return 0;
+    }
+    int e = find_part(tally, file, entry, ret);
+    if (!e && print)
+        *recent = (struct recent) { print, file, *ret };
+    return e;
+}
+
+static bool is_word(const struct words *words, size_t i, struct adp_text word)
+{
+    return words->len[i] == word.len && memcmp(words->word[i], word.text, word.len) == 0;
+}
+
+static int word_of(struct words *words, struct adp_text word, uint8_t *ret)
 {
     if (!word.text)
         word = (struct adp_text) { "", 0 };
-    for (size_t i = 0; i < tally->n_reasons; i++)
-        if (strlen(tally->reasons[i]) == word.len &&
-            memcmp(tally->reasons[i], word.text, word.len) == 0) {
-            *ret = (uint8_t)i;
-            return 0;
-        }
-    if (tally->n_reasons == MAX_REASONS) {
-        *ret = MAX_REASONS - 1;
+    if (words->last >= words->n || !is_word(words, words->last, word))
+        for (words->last = 0; words->last < words->n; words->last++)
+            if (is_word(words, words->last, word))
+                break;
+    if (words->last == MAX_WORDS)
+        words->last = MAX_WORDS - 1;
+    *ret = (uint8_t)words->last;
+    if (words->last < words->n)
         return 0;
-    }
-    if (tally->n_reasons == MAX_REASONS - 1)
-        word = (struct adp_text) { OTHER_REASONS, sizeof OTHER_REASONS - 1 };
-    char *kept = strndup(word.text, word.len);
-    if (!kept)
+    if (words->n == MAX_WORDS - 1)
+        word = (struct adp_text) { OTHER_WORDS, sizeof OTHER_WORDS - 1 };
+    words->word[words->n] = strndup(word.text, word.len);
+    if (!words->word[words->n])
         return ADP_ENOMEM;
-    *ret = (uint8_t)tally->n_reasons;
-    tally->reasons[tally->n_reasons++] = kept;
+    words->len[words->n++] = word.len;
     return 0;
 }
 
-static struct adp_event *new_event(struct adp_tally *tally)
+/* The priority as a word: "" when there is none. */
+static int priority_of(struct adp_tally *tally, double priority, uint8_t *ret)
 {
-    struct adp_event *events =
-        adp_grow(tally->events, &tally->cap_events, tally->n_events + 1, sizeof *events);
-    if (!events)
-        return NULL;
-    tally->events = events;
-    return &events[tally->n_events++];
+    char text[32] = "";
+    if (!isnan(priority))
+        snprintf(text, sizeof text, "%.10g", priority);
+    return word_of(&tally->priorities, (struct adp_text) { text, strlen(text) }, ret);
 }
 
 static int add_decision(struct adp_tally *tally, uint32_t file, uint64_t offset,
                         const struct adp_entry *entry)
 {
-    uint32_t part;
-    uint8_t reason;
-    if (part_of(tally, file, entry, &part) || reason_of(tally, entry->reason, &reason))
+    struct adp_event event = adp_event_of(entry, file, offset);
+    if (part_of(tally, file, entry, &event.owner) ||
+        word_of(&tally->reasons, entry->reason, &event.reason) ||
+        word_of(&tally->tenants, entry->facts.tenant, &event.tenant) ||
+        priority_of(tally, entry->facts.priority, &event.priority))
         return ADP_ENOMEM;
-    struct adp_event *event = new_event(tally);
-    if (!event)
-        return ADP_ENOMEM;
-    *event = adp_event_of(entry, file, offset);
-    event->owner = part;
-    event->reason = reason;
     tally->files[file].decisions++;
-    return adp_part_add(tally->parts[part], entry);
+    int e = adp_events_add(tally->store, &tally->events, &event);
+    return e ? e : adp_part_add(tally->parts[event.owner], entry);
 }
 
 static int add_outcome(struct adp_tally *tally, uint32_t file, uint64_t offset,
                        const struct adp_entry *entry)
 {
-    struct adp_event *event = new_event(tally);
-    if (!event)
-        return ADP_ENOMEM;
-    *event = adp_event_of(entry, file, offset);
+    struct adp_event event = adp_event_of(entry, file, offset);
     tally->files[file].outcomes++;
-    tally->files[file].outcome_print += adp_event_print(event);
-    return 0;
+    tally->files[file].outcome_print += adp_event_print(&event);
+    return adp_events_add(tally->store, &tally->events, &event);
 }
 
 /* What states say matters only where nothing was decided. */
@@ -248,7 +334,8 @@ static int add_state(struct adp_tally *tally, uint32_t file,
         return 0;
     if (!f->state) {
         f->state = calloc(1, sizeof *f->state);
-        if (!f->state || adp_part_init(f->state, adp_part_identity(entry), file, entry))
+        if (!f->state ||
+            adp_part_init(f->state, tally->store, adp_part_identity(entry), file, entry))
             return ADP_ENOMEM;
     }
     return adp_part_add(f->state, entry);
@@ -307,24 +394,22 @@ static int merge_file(struct adp_log_file *to, struct adp_log_file *from)
     if (!to->state) {
         to->state = from->state;
         from->state = NULL;
-    } else if (from->state && adp_part_merge(to->state, from->state)) {
-        return ADP_ENOMEM;
+    } else if (from->state) {
+        int e = adp_part_merge(to->state, from->state);
+        if (e)
+            return e;
     }
     return adp_lanes_merge(&to->lanes, &from->lanes);
 }
 
-/* Where the files, parts and reasons of `from` are in `into`. */
-struct moves {
-    uint32_t *files, *parts;
-    uint8_t *reasons;
-};
-
 static int move_files(struct adp_tally *into, struct adp_tally *from, uint32_t *files)
 {
     for (size_t i = 0; i < from->n_files; i++) {
-        if (adp_tally_file(into, from->files[i].path, &files[i]) ||
-            merge_file(&into->files[files[i]], &from->files[i]))
-            return ADP_ENOMEM;
+        int e = adp_tally_file(into, from->files[i].path, &files[i]);
+        if (!e)
+            e = merge_file(&into->files[files[i]], &from->files[i]);
+        if (e)
+            return e;
         if (into->files[files[i]].state)
             into->files[files[i]].state->file = files[i];
     }
@@ -345,8 +430,10 @@ static int move_parts(struct adp_tally *into, struct adp_tally *from,
             *at = (uint32_t)into->n_parts;
         parts[i] = *at;
         part->file = files[part->file];
-        if (is_new ? enter_part(into, part, *at) : adp_part_merge(into->parts[*at], part))
-            return ADP_ENOMEM;
+        int e =
+            is_new ? enter_part(into, part, *at) : adp_part_merge(into->parts[*at], part);
+        if (e)
+            return e;
         if (!is_new)
             free(part);
         from->parts[i] = NULL;
@@ -354,44 +441,92 @@ static int move_parts(struct adp_tally *into, struct adp_tally *from,
     return 0;
 }
 
-static int move_events(struct adp_tally *into, struct adp_tally *from,
-                       const struct moves *moves)
+static int move_words(struct words *into, const struct words *from, uint8_t *moves)
 {
-    for (size_t i = 0; i < from->n_reasons; i++) {
-        struct adp_text word = { from->reasons[i], strlen(from->reasons[i]) };
-        if (reason_of(into, word, &moves->reasons[i]))
+    for (size_t i = 0; i < from->n; i++)
+        if (word_of(into, (struct adp_text) { from->word[i], from->len[i] }, &moves[i]))
             return ADP_ENOMEM;
+    return 0;
+}
+
+/* What `from` took in from others is two moves away. */
+static void compose(struct adp_origin *origin, const struct adp_origin *moves,
+                    const struct adp_tally *from)
+{
+    for (size_t i = 0; i < origin->n_files; i++)
+        origin->files[i] = moves->files[origin->files[i]];
+    for (size_t i = 0; i < origin->n_parts; i++)
+        origin->parts[i] = moves->parts[origin->parts[i]];
+    for (size_t i = 0; i < MAX_WORDS; i++) {
+        if (origin->reasons[i] < from->reasons.n)
+            origin->reasons[i] = moves->reasons[origin->reasons[i]];
+        if (origin->tenants[i] < from->tenants.n)
+            origin->tenants[i] = moves->tenants[origin->tenants[i]];
+        if (origin->priorities[i] < from->priorities.n)
+            origin->priorities[i] = moves->priorities[origin->priorities[i]];
     }
-    for (size_t i = 0; i < from->n_events; i++) {
-        struct adp_event *event = new_event(into);
-        if (!event)
-            return ADP_ENOMEM;
-        *event = from->events[i];
-        event->file = moves->files[event->file];
-        if (event->verdict) {
-            event->owner = moves->parts[event->owner];
-            event->reason = moves->reasons[event->reason];
-        }
+}
+
+/* Enters how the numbers of `from` are moved; the events' blocks will name it. */
+static int new_origin(struct adp_tally *into, struct adp_tally *from,
+                      struct adp_origin **ret)
+{
+    struct adp_origin *all = adp_grow(into->origins, &into->cap_origins,
+                                      into->n_origins + 1 + from->n_origins, sizeof *all);
+    if (!all)
+        return ADP_ENOMEM;
+    into->origins = all;
+    struct adp_origin *moves = &all[into->n_origins++];
+    *moves = (struct adp_origin) {
+        .n_files = from->n_files,
+        .n_parts = from->n_parts,
+        .files = calloc(from->n_files + 1, sizeof *moves->files),
+        .parts = calloc(from->n_parts + 1, sizeof *moves->parts),
+        .reasons = calloc(MAX_WORDS, sizeof *moves->reasons),
+        .tenants = calloc(MAX_WORDS, sizeof *moves->tenants),
+        .priorities = calloc(MAX_WORDS, sizeof *moves->priorities),
+    };
+    *ret = moves;
+    return moves->files && moves->parts && moves->reasons && moves->tenants &&
+                   moves->priorities
+               ? 0
+               : ADP_ENOMEM;
+}
+
+static int move_events(struct adp_tally *into, struct adp_tally *from,
+                       const struct adp_origin *moves)
+{
+    uint32_t origin = (uint32_t)into->n_origins;
+    for (size_t i = 0; i < from->n_origins; i++) {
+        compose(&from->origins[i], moves, from);
+        into->origins[into->n_origins++] = from->origins[i];
     }
+    from->n_origins = 0;
+    for (size_t i = 0; i < ADP_EVENT_PILES; i++) {
+        int e = adp_pile_merge(into->store, &into->events.piles[i], from->store,
+                               &from->events.piles[i], sizeof(struct adp_event), origin);
+        if (e)
+            return e;
+    }
+    into->events.n += from->events.n;
+    into->events.by_handle += from->events.by_handle;
     return 0;
 }
 
 int adp_tally_merge_take(struct adp_tally *into, struct adp_tally *from)
 {
-    struct moves moves = {
-        .files = calloc(from->n_files + 1, sizeof *moves.files),
-        .parts = calloc(from->n_parts + 1, sizeof *moves.parts),
-        .reasons = calloc(from->n_reasons + 1, sizeof *moves.reasons),
-    };
-    int e = ADP_ENOMEM;
-    if (moves.files && moves.parts && moves.reasons &&
-        !move_files(into, from, moves.files) &&
-        !move_parts(into, from, moves.files, moves.parts) &&
-        !move_events(into, from, &moves))
-        e = 0;
-    free(moves.files);
-    free(moves.parts);
-    free(moves.reasons);
+    struct adp_origin *moves;
+    int e = new_origin(into, from, &moves);
+    if (!e)
+        e = move_files(into, from, moves->files);
+    if (!e)
+        e = move_parts(into, from, moves->files, moves->parts);
+    if (!e && (move_words(&into->reasons, &from->reasons, moves->reasons) ||
+               move_words(&into->tenants, &from->tenants, moves->tenants) ||
+               move_words(&into->priorities, &from->priorities, moves->priorities)))
+        e = ADP_ENOMEM;
+    if (!e)
+        e = move_events(into, from, moves);
     adp_tally_destroy(from);
     return e;
 }
@@ -475,8 +610,8 @@ static int place_file(struct adp_tally *tally, uint32_t file, struct group *grou
     if (!f->state) {
         struct adp_entry nothing = { .at = NAN, .margin = NAN, .slo_ttft_ms = NAN };
         f->state = calloc(1, sizeof *f->state);
-        if (!f->state ||
-            adp_part_init(f->state, adp_part_identity(&nothing), file, &nothing))
+        if (!f->state || adp_part_init(f->state, tally->store,
+                                       adp_part_identity(&nothing), file, &nothing))
             return ADP_ENOMEM;
     }
     groups[tally->n_runs++] = (struct group) { f->state, ADP_NO_RUN };
@@ -677,9 +812,11 @@ static int make_runs(struct adp_tally *tally, const struct group *groups)
     for (uint32_t k = 0; k < tally->n_parts; k++) {
         uint32_t i = tally->run_of_part[k];
         struct adp_part *part = tally->parts[k];
-        if (i != ADP_NO_RUN && part != groups[i].part &&
-            adp_part_merge(groups[i].part, part))
-            return ADP_ENOMEM;
+        int e = i != ADP_NO_RUN && part != groups[i].part
+                    ? adp_part_merge(groups[i].part, part)
+                    : 0;
+        if (e)
+            return e;
     }
     return 0;
 }
@@ -687,24 +824,24 @@ static int make_runs(struct adp_tally *tally, const struct group *groups)
 static int settle_requests(struct adp_tally *tally)
 {
     for (size_t i = 0; i < tally->n_runs; i++) {
-        struct adp_requests *requests = &tally->requests[i];
-        requests->run = &tally->runs[i];
-        requests->slo_ttft_ms = tally->runs[i].part->slo_ttft_ms;
-        requests->reasons = calloc(MAX_REASONS, sizeof *requests->reasons);
-        if (!requests->reasons)
-            return ADP_ENOMEM;
+        tally->requests[i].run = &tally->runs[i];
+        tally->requests[i].slo_ttft_ms = tally->runs[i].part->slo_ttft_ms;
     }
-    struct adp_join join = { .events = tally->events,
-                             .n = tally->n_events,
+    struct adp_join join = { .store = tally->store,
+                             .events = &tally->events,
+                             .origins = tally->origins,
                              .files = tally->files,
+                             .n_files = tally->n_files,
+                             .n_runs = tally->n_runs,
+                             .n_reasons = tally->reasons.n,
+                             .n_tenants = tally->tenants.n,
+                             .n_priorities = tally->priorities.n,
                              .logs = tally->logs,
                              .ranks = tally->ranks,
                              .run_of_part = tally->run_of_part,
                              .requests = tally->requests };
     int e = adp_requests_join(&join);
-    free(tally->events);
-    tally->events = NULL;
-    tally->n_events = tally->cap_events = 0;
+    adp_events_finish(tally->store, &tally->events);
     return e;
 }
 
@@ -739,7 +876,67 @@ static int find_copies(struct adp_tally *tally)
 /* ---- finishing: figures --------------------------------------------------------------
  */
 
-static int fill_signals(struct adp_tally *tally, struct adp_run *run)
+/* A sample whose percentiles a page shows, and where they go. */
+struct wanted {
+    const struct adp_numbers *sample;
+    double *p50, *p95;
+};
+
+struct ranking {
+    struct adp_store *store;
+    struct wanted *wanted; /* owned */
+    size_t n, cap;
+    uint64_t values;
+    atomic_size_t next;
+    int errors[ADP_WORKERS];
+};
+
+static int want(struct ranking *ranking, const struct adp_numbers *sample, double *p50,
+                double *p95)
+{
+    struct wanted *all =
+        adp_grow(ranking->wanted, &ranking->cap, ranking->n + 1, sizeof *all);
+    if (!all)
+        return ADP_ENOMEM;
+    ranking->wanted = all;
+    ranking->values += sample->pile.n;
+    *p50 = *p95 = NAN;
+    if (sample->pile.n)
+        all[ranking->n++] = (struct wanted) { sample, p50, p95 };
+    return 0;
+}
+
+static void rank_samples(void *context, unsigned worker)
+{
+    static const double shares[] = { 0.50, 0.95 };
+    struct ranking *ranking = context;
+    int *e = &ranking->errors[worker];
+    for (size_t i; !*e && (i = atomic_fetch_add(&ranking->next, 1)) < ranking->n;) {
+        const struct wanted *wanted = &ranking->wanted[i];
+        double ranks[2];
+        *e = adp_numbers_ranks(ranking->store, wanted->sample, shares, 2, ranks);
+        *wanted->p50 = *e ? NAN : ranks[0];
+        *wanted->p95 = *e ? NAN : ranks[1];
+    }
+}
+
+/* Fewer are not worth a thread. */
+enum { VALUES_PER_WORKER = 256 << 10 };
+
+static int rank_all(struct ranking *ranking)
+{
+    unsigned n = adp_workers_count();
+    if (ranking->values / VALUES_PER_WORKER + 1 < n)
+        n = (unsigned)(ranking->values / VALUES_PER_WORKER) + 1;
+    adp_workers_run(n, rank_samples, ranking);
+    for (unsigned i = 0; i < n; i++)
+        if (ranking->errors[i])
+            return ranking->errors[i];
+    return 0;
+}
+
+static int fill_signals(struct adp_tally *tally, struct adp_run *run,
+                        struct ranking *ranking)
 {
     const struct adp_part *part = run->part;
     struct adp_run_signal *signals = calloc(part->n_signals + 1, sizeof *signals);
@@ -749,24 +946,52 @@ static int fill_signals(struct adp_tally *tally, struct adp_run *run)
     run->signals = signals;
     run->n_signals = part->n_signals;
     for (size_t i = 0; i < part->n_signals; i++) {
-        struct adp_sample *sample = &part->signals[i].sample;
+        const struct adp_numbers *sample = &part->signals[i].sample;
         struct adp_run_signal *signal = &signals[i];
-        adp_sample_sort(sample);
+        if (want(ranking, sample, &signal->p50, &signal->p95))
+            return ADP_ENOMEM;
         signal->name = part->signals[i].name;
-        signal->n = sample->n;
+        signal->n = sample->pile.n;
         signal->why = part->signals[i].why;
-        signal->absent = 1 - (double)sample->n / (double)part->lines;
-        signal->min = adp_sample_min(sample);
-        signal->p50 = adp_sample_rank(sample, 0.50);
-        signal->p95 = adp_sample_rank(sample, 0.95);
-        signal->max = adp_sample_max(sample);
-        double mean = part->signals[i].magnitude / (double)sample->n;
+        signal->absent = 1 - (double)signal->n / (double)part->lines;
+        signal->min = adp_numbers_min(sample);
+        signal->max = adp_numbers_max(sample);
+        double mean = part->signals[i].magnitude / (double)signal->n;
         signal->moved =
             signal->max > signal->min ? (signal->max - signal->min) / mean : 0;
-        if (signal->moved > (run->most_moved ? run->most_moved->moved : 0))
-            run->most_moved = signal;
     }
     return 0;
+}
+
+static int fill_percentiles(struct adp_tally *tally)
+{
+    struct ranking ranking = { .store = tally->store };
+    int e = 0;
+    for (size_t i = 0; i < tally->n_runs && !e; i++) {
+        struct adp_run *run = &tally->runs[i];
+        const struct adp_requests *requests = &tally->requests[i];
+        e = run->part->lines ? fill_signals(tally, run, &ranking) : 0;
+        run->ttft_n = requests->ttft.pile.n;
+        if (!e)
+            e = want(&ranking, &requests->ttft, &run->ttft_p50, &run->ttft_p95);
+        for (int arm = 0; arm < ADP_ARMS && !e; arm++) {
+            struct adp_arm_count *count = &run->arms[arm];
+            count->ttft_n = requests->ttft_by_arm[arm].pile.n;
+            e = want(&ranking, &requests->ttft_by_arm[arm], &count->ttft_p50,
+                     &count->ttft_p95);
+        }
+    }
+    if (!e)
+        e = rank_all(&ranking);
+    free(ranking.wanted);
+    return e;
+}
+
+static void fill_moved(struct adp_run *run)
+{
+    for (size_t i = 0; i < run->n_signals; i++)
+        if (run->signals[i].moved > (run->most_moved ? run->most_moved->moved : 0))
+            run->most_moved = &run->signals[i];
 }
 
 static int most_first(const void *a, const void *b)
@@ -780,9 +1005,9 @@ static void fill_reasons(struct adp_tally *tally, struct adp_run *run,
                          struct adp_requests *requests)
 {
     size_t n = 0;
-    for (size_t i = 0; i < tally->n_reasons; i++) {
+    for (size_t i = 0; i < tally->reasons.n; i++) {
         struct adp_reason_count count = requests->reasons[i];
-        count.word = tally->reasons[i];
+        count.word = tally->reasons.word[i];
         if (count.n || count.unheeded)
             requests->reasons[n++] = count;
     }
@@ -790,6 +1015,34 @@ static void fill_reasons(struct adp_tally *tally, struct adp_run *run,
         qsort(requests->reasons, n, sizeof *requests->reasons, most_first);
     run->reasons = requests->reasons;
     run->n_reasons = n;
+}
+
+static int most_offered(const void *a, const void *b)
+{
+    const struct adp_group_count *x = a, *y = b;
+    if (!*x->word != !*y->word)
+        return *x->word ? -1 : 1;
+    if (x->offered != y->offered)
+        return x->offered > y->offered ? -1 : 1;
+    return strcmp(x->word, y->word);
+}
+
+/* How many groups there are; 0 when no request says which it is of. */
+static size_t fill_groups(const struct words *words, struct adp_group_count *groups)
+{
+    size_t n = 0;
+    bool any = false;
+    for (size_t i = 0; i < words->n; i++) {
+        struct adp_group_count group = groups[i];
+        group.word = words->word[i];
+        if (!group.offered)
+            continue;
+        any |= *group.word != '\0';
+        groups[n++] = group;
+    }
+    if (n)
+        qsort(groups, n, sizeof *groups, most_offered);
+    return any ? n : 0;
 }
 
 /* Nothing served is nothing met, whether or not anyone watched. */
@@ -818,23 +1071,21 @@ static void fill_instrument(struct adp_tally *tally, struct adp_run *run)
     run->loss = adp_lanes_loss(&tally->files[tally->logs[run->files[0]]].lanes);
 }
 
-static int fill_run(struct adp_tally *tally, struct adp_run *run)
+static void fill_run(struct adp_tally *tally, struct adp_run *run)
 {
     struct adp_requests *requests = &tally->requests[run - tally->runs];
-    if (run->part->lines && fill_signals(tally, run))
-        return ADP_ENOMEM;
+    fill_moved(run);
     fill_reasons(tally, run, requests);
-    adp_sample_sort(&requests->ttft);
-    run->ttft_n = requests->ttft.n;
-    run->ttft_p50 = adp_sample_rank(&requests->ttft, 0.50);
-    run->ttft_p95 = adp_sample_rank(&requests->ttft, 0.95);
+    run->n_tenants = fill_groups(&tally->tenants, requests->tenants);
+    run->n_priorities = fill_groups(&tally->priorities, requests->priorities);
+    run->tenants = run->n_tenants ? requests->tenants : NULL;
+    run->priorities = run->n_priorities ? requests->priorities : NULL;
     double span = run->last_arrival - run->first_arrival;
     if (run->offered > 1 && span > 0)
         run->rate = (double)(run->offered - 1) / span;
     fill_goodput(run);
     fill_instrument(tally, run);
     adp_finding_judge(run);
-    return 0;
 }
 
 int adp_tally_finish(struct adp_tally *tally)
@@ -851,14 +1102,24 @@ int adp_tally_finish(struct adp_tally *tally)
         tally->n_runs = 0; /* none is made yet */
         goto out;
     }
-    if (make_runs(tally, groups) || settle_requests(tally) || find_copies(tally))
-        goto out;
-    e = 0;
+    e = make_runs(tally, groups);
+    if (!e)
+        e = settle_requests(tally);
+    if (!e)
+        e = find_copies(tally);
+    if (!e)
+        e = fill_percentiles(tally);
     for (size_t i = 0; i < tally->n_runs && !e; i++)
-        e = fill_run(tally, &tally->runs[i]);
+        fill_run(tally, &tally->runs[i]);
 out:
     free(groups);
     return e;
+}
+
+int adp_tally_settle(struct adp_tally *tally, struct adp_error *err)
+{
+    int e = adp_tally_finish(tally);
+    return e ? adp_tally_fault(tally, e, err) : 0;
 }
 
 /* ---- what came of it -----------------------------------------------------------------

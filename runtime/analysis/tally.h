@@ -44,6 +44,23 @@ struct adp_reason_count {
     uint64_t unheeded; /* that would have been, had it been enforced */
 };
 
+/* Requests of one tenant, or of one priority. */
+struct adp_group_count {
+    const char *word; /* "": the requests that do not say */
+    uint64_t offered, refused, unheeded, met;
+};
+
+/* Which side of the enforcement split. */
+enum adp_arm { ADP_ARM_UNGOVERNED, ADP_ARM_GOVERNED, ADP_ARMS };
+
+struct adp_arm_count {
+    uint64_t offered;
+    uint64_t refusals; /* the policy's last verdict was to refuse; heeded or not */
+    uint64_t answered, met;
+    uint64_t ttft_n;
+    double ttft_p50, ttft_p95; /* ms, served requests; NaN */
+};
+
 struct adp_run_signal {
     const char *name;
     uint64_t n;      /* readings that were there */
@@ -100,6 +117,11 @@ struct adp_run {
     double first_arrival, last_arrival; /* of requests; NaN */
     double rate;                        /* (offered - 1) / (last - first), 1/s; NaN */
 
+    struct adp_arm_count arms[ADP_ARMS]; /* by the last verdict's */
+    /* Most offered first; those that do not say come last. NULL: none says. */
+    const struct adp_group_count *tenants, *priorities;
+    size_t n_tenants, n_priorities;
+
     uint64_t outcomes;          /* that found their request */
     uint64_t answered;          /* admitted requests that have one */
     uint64_t met, unjudged;     /* of answered: met the SLO; cannot be said */
@@ -132,25 +154,36 @@ struct adp_tally; /* opaque */
 
 /* NULL: out of memory. */
 struct adp_tally *adp_tally_create(void);
+/* One that shares the memory of another; the two may be added to by different threads. */
+struct adp_tally *adp_tally_branch(const struct adp_tally *tally);
 void adp_tally_destroy(struct adp_tally *tally);
+
+/* From here on the two arms of a split are two identities. Before the first line; branches
+ * made afterwards do the same. */
+void adp_tally_keep_arms_apart(struct adp_tally *tally);
 
 /* The number of the file of this name, new or known. 0 or ADP_ENOMEM. */
 int adp_tally_file(struct adp_tally *tally, const char *path, uint32_t *ret);
 /* A line of `file` was read, whatever it is. */
 void adp_tally_line(struct adp_tally *tally, uint32_t file);
-/* It is an entry; `offset` is its place in the file, different for every line. 0 or
- * ADP_ENOMEM. */
+/* It is an entry; `offset` is its place in the file, different for every line. 0,
+ * ADP_ENOMEM, ADP_EIO. */
 int adp_tally_add(struct adp_tally *tally, uint32_t file, uint64_t offset,
                   const struct adp_entry *entry);
 /* It is corrupt. The last line counts as unterminated beside what it else is. */
 void adp_tally_corrupt(struct adp_tally *tally, uint32_t file, enum adp_corrupt kind);
 
 /* Adds all of `from`, which is destroyed. Parts of one file are merged in their order.
- * 0, or ADP_ENOMEM: both are then fit for destroying only (`from` is gone). */
+ * 0, or ADP_ENOMEM, ADP_EIO: both are then fit for destroying only (`from` is gone). */
 int adp_tally_merge_take(struct adp_tally *into, struct adp_tally *from);
 
-/* Settles. Nothing can be added afterwards. 0 or ADP_ENOMEM. */
+/* Settles. Nothing can be added afterwards. 0, ADP_ENOMEM, ADP_EIO. */
 int adp_tally_finish(struct adp_tally *tally);
+/* The same, and says what is wrong. */
+int adp_tally_settle(struct adp_tally *tally, struct adp_error *err);
+/* What one of the above failed with, for people: memory, or the place for what does not
+ * fit in it. Returns `code`. */
+int adp_tally_fault(const struct adp_tally *tally, int code, struct adp_error *err);
 
 /* The identities that decided something, before finish, in no order: for choosing. */
 const struct adp_part *const *adp_tally_parts(const struct adp_tally *tally,

@@ -52,6 +52,19 @@ static int ascending(const void *a, const void *b)
 
 typedef double figure(const struct adp_run *run);
 
+/* Orders the values, which are n, none of them NaN. */
+static struct adp_spread spread_of(double *values, size_t n)
+{
+    struct adp_spread spread = { NAN, NAN, NAN, n };
+    if (!n)
+        return spread;
+    qsort(values, n, sizeof *values, ascending);
+    spread.min = values[0];
+    spread.max = values[n - 1];
+    spread.median = n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+    return spread;
+}
+
 static int spread(const struct adp_side *side, figure *of, struct adp_spread *ret)
 {
     double *values = calloc(side->n + 1, sizeof *values);
@@ -61,13 +74,7 @@ static int spread(const struct adp_side *side, figure *of, struct adp_spread *re
     for (size_t i = 0; i < side->n; i++)
         if (!isnan(of(side->runs[i])))
             values[n++] = of(side->runs[i]);
-    *ret = (struct adp_spread) { NAN, NAN, NAN, n };
-    if (n) {
-        qsort(values, n, sizeof *values, ascending);
-        ret->min = values[0];
-        ret->max = values[n - 1];
-        ret->median = n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-    }
+    *ret = spread_of(values, n);
     free(values);
     return 0;
 }
@@ -154,33 +161,168 @@ static double apart(double a, double b)
     return larger > 0 ? fabs(a - b) / larger : 0;
 }
 
-static struct adp_check same_load(const struct adp_side *base,
-                                  const struct adp_side *side)
+/* ---- are two loads the same? -----------------------------------------------------------
+ */
+
+/* Requests from which on a distribution says something. */
+enum { ENOUGH = 100 };
+
+/* The share of the run's decisions that came within `after` seconds of the first. Within a
+ * bin they are taken to come evenly. */
+static double arrived(const struct adp_run *run, double after)
+{
+    const struct adp_course *course = &run->part->course;
+    double at = run->part->first_at + after, n = 0, all = 0;
+    for (size_t i = 0; i < course->n; i++) {
+        double begin = (course->first + (double)i) * course->width;
+        double share = (at - begin) / course->width;
+        double here = (double)course->bins[i].decisions;
+        n += here * fmin(1, fmax(0, share));
+        all += here;
+    }
+    return n / all;
+}
+
+/* How far the two courses of arrival lie apart, at most: a share of all requests. */
+static double arrivals_apart(const struct adp_run *a, const struct adp_run *b)
+{
+    enum { POINTS = 128 };
+    double most = 0, span = fmax(a->part->last_at - a->part->first_at,
+                                 b->part->last_at - b->part->first_at);
+    for (int i = 1; i < POINTS; i++) {
+        double after = span * i / POINTS;
+        most = fmax(most, fabs(arrived(a, after) - arrived(b, after)));
+    }
+    return most;
+}
+
+/* What chance alone makes of two courses of so many: the Kolmogorov-Smirnov bound that one
+ * pair in a hundred passes. */
+static double by_chance(const struct adp_run *a, const struct adp_run *b)
+{
+    double n = (double)a->offered, m = (double)b->offered;
+    return 1.63 * sqrt((n + m) / (n * m));
+}
+
+static const double QUANTILES[] = { 0.10, 0.25, 0.50, 0.75, 0.90, 0.95 };
+enum { N_QUANTILES = sizeof QUANTILES / sizeof *QUANTILES };
+
+/* Where the prompts' lengths of the two differ most: *ret_a and *ret_b tokens at the share
+ * *ret_share. Says nothing where too few requests state them. */
+static int prompts_apart(const struct adp_run *a, const struct adp_run *b, double *ret_a,
+                         double *ret_b, double *ret_share)
+{
+    const struct adp_part *p = a->part, *q = b->part;
+    double x[N_QUANTILES], y[N_QUANTILES], most = 0;
+    if (p->prompt_tokens.pile.n < ENOUGH || q->prompt_tokens.pile.n < ENOUGH)
+        return 0;
+    int e = adp_numbers_ranks(p->store, &p->prompt_tokens, QUANTILES, N_QUANTILES, x);
+    if (!e)
+        e = adp_numbers_ranks(q->store, &q->prompt_tokens, QUANTILES, N_QUANTILES, y);
+    for (int i = 0; i < N_QUANTILES && !e; i++)
+        if (apart(x[i], y[i]) >= most) {
+            most = apart(x[i], y[i]);
+            *ret_a = x[i];
+            *ret_b = y[i];
+            *ret_share = QUANTILES[i];
+        }
+    return e;
+}
+
+/* What is known of how alike the pairs are. */
+struct likeness {
+    double counts, rates, arrivals, prompts; /* the widest difference; NaN: not known */
+    bool timed;
+};
+
+/* One pair. *ret_check is set when it is not the same load. */
+static int match_pair(const struct adp_run *a, const struct adp_run *b,
+                      struct likeness *like, struct adp_check *ret_check)
+{
+    double count = apart((double)a->offered, (double)b->offered);
+    double rate = apart(a->rate, b->rate); /* NaN: a rate is not known */
+    double x = NAN, y = NAN, share = NAN, times = NAN;
+    int e = prompts_apart(a, b, &x, &y, &share);
+    double prompts = isnan(share) ? NAN : apart(x, y);
+    if (!isnan(rate) && a->offered >= ENOUGH && b->offered >= ENOUGH)
+        times = arrivals_apart(a, b);
+    if (count > SAME_LOAD)
+        *ret_check = answer(ADP_NO, "%s offered %" PRIu64 " requests, %s %" PRIu64,
+                            run_name(a), a->offered, run_name(b), b->offered);
+    else if (rate > SAME_LOAD)
+        *ret_check = answer(ADP_NO, "%s came at %s requests/s, %s at %s", run_name(a),
+                            adp_page_number(a->rate).text, run_name(b),
+                            adp_page_number(b->rate).text);
+    else if (times > fmax(SAME_LOAD, by_chance(a, b)))
+        *ret_check = answer(ADP_NO,
+                            "%s and %s: %s of the requests had come in the one when they "
+                            "had not in the other",
+                            run_name(a), run_name(b), adp_page_percent(times).text);
+    else if (prompts > SAME_LOAD)
+        *ret_check = answer(ADP_NO, "the p%.0f of prompt tokens is %s in %s, %s in %s",
+                            100 * share, adp_page_number(x).text, run_name(a),
+                            adp_page_number(y).text, run_name(b));
+    like->counts = fmax(like->counts, count);
+    like->rates = fmax(like->rates, rate);
+    like->arrivals = fmax(like->arrivals, times);
+    like->prompts = fmax(like->prompts, prompts);
+    like->timed &= !isnan(rate);
+    return e;
+}
+
+static int same_load(const struct adp_side *base, const struct adp_side *side,
+                     struct adp_check *ret)
 {
     size_t pairs = base->n < side->n ? base->n : side->n;
-    double widest = 0;
-    bool timed = true;
-    for (size_t k = 0; k < pairs; k++) {
-        const struct adp_run *a = base->runs[k], *b = side->runs[k];
-        double count = apart((double)a->offered, (double)b->offered);
-        double rate = apart(a->rate, b->rate); /* NaN: a rate is not known */
-        if (count > SAME_LOAD)
-            return answer(ADP_NO, "%s offered %" PRIu64 " requests, %s %" PRIu64,
-                          run_name(a), a->offered, run_name(b), b->offered);
-        if (rate > SAME_LOAD)
-            return answer(ADP_NO, "%s came at %s requests/s, %s at %s", run_name(a),
-                          adp_page_number(a->rate).text, run_name(b),
-                          adp_page_number(b->rate).text);
-        timed &= !isnan(a->rate) && !isnan(b->rate);
-        widest = fmax(widest, fmax(count, isnan(rate) ? 0 : rate));
+    struct likeness like = { NAN, NAN, NAN, NAN, true };
+    struct adp_check check = { .answer = ADP_YES };
+    for (size_t k = 0; k < pairs && check.answer == ADP_YES; k++) {
+        int e = match_pair(base->runs[k], side->runs[k], &like, &check);
+        if (e)
+            return e;
+    }
+    if (check.answer == ADP_YES && base->n != side->n)
+        check = answer(ADP_NOT_ASKED, "%zu repeats against %zu: some have no counterpart",
+                       base->n, side->n);
+    if (check.answer == ADP_YES && !like.timed)
+        check = answer(ADP_NOT_ASKED, "the rate of some run is not known: no times");
+    if (check.answer == ADP_YES)
+        check = answer(ADP_YES, "count and rate within %s, pair by pair%s%s%s%s",
+                       adp_page_percent(fmax(like.counts, like.rates)).text,
+                       isnan(like.arrivals) ? "" : "; arrivals within ",
+                       isnan(like.arrivals) ? "" : adp_page_percent(like.arrivals).text,
+                       isnan(like.prompts) ? "" : "; prompt tokens within ",
+                       isnan(like.prompts) ? "" : adp_page_percent(like.prompts).text);
+    *ret = check;
+    return 0;
+}
+
+/* Arms are drawn by lot from one stream: their counts differ as the split says. */
+static int same_stream(const struct adp_side *base, const struct adp_side *side,
+                       struct adp_check *ret)
+{
+    uint64_t governed = 0, all = 0;
+    double x = NAN, y = NAN, share = NAN;
+    for (size_t k = 0; k < side->n; k++)
+        governed += side->runs[k]->offered;
+    for (size_t k = 0; k < base->n; k++)
+        all += base->runs[k]->offered;
+    all += governed;
+    for (size_t k = 0; k < base->n && k < side->n && !(apart(x, y) > SAME_LOAD); k++) {
+        int e = prompts_apart(base->runs[k], side->runs[k], &x, &y, &share);
+        if (e)
+            return e;
     }
     if (base->n != side->n)
-        return answer(ADP_NOT_ASKED, "%zu repeats against %zu: some have no counterpart",
+        *ret = answer(ADP_NOT_ASKED, "%zu repeats against %zu: some have one arm only",
                       base->n, side->n);
-    if (!timed)
-        return answer(ADP_NOT_ASKED, "the rate of some run is not known: no times");
-    return answer(ADP_YES, "count and rate within %s, pair by pair",
-                  adp_page_percent(widest).text);
+    else if (apart(x, y) > SAME_LOAD)
+        *ret = answer(ADP_NO, "the p%.0f of prompt tokens is %s ungoverned, %s governed",
+                      100 * share, adp_page_number(x).text, adp_page_number(y).text);
+    else
+        *ret = answer(ADP_YES, "one stream, split by lot: %s governed",
+                      adp_page_percent((double)governed / (double)all).text);
+    return 0;
 }
 
 static struct adp_check outcomes(const struct adp_side *base, const struct adp_side *side)
@@ -203,13 +345,96 @@ static struct adp_check separated(const struct adp_side *base,
                   adp_page_share(a->min).text, adp_page_share(a->max).text);
 }
 
-void adp_versus_check(struct adp_candidate *candidate, const struct adp_side *baseline)
+/* ---- beside the checks ------------------------------------------------------------------
+ */
+
+enum { DRAWS = 10000 };
+
+/* splitmix64 (Steele, Lea and Flood, OOPSLA 2014): the same draws every time. */
+static uint64_t next_draw(uint64_t *state)
+{
+    uint64_t z = *state += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+/* Where the middle 95 of 100 means of n differences drawn from these lie. */
+static int resample(const double *differences, size_t n, double *ret_low,
+                    double *ret_high)
+{
+    double *means = calloc(DRAWS, sizeof *means);
+    uint64_t state = 1;
+    if (!means)
+        return ADP_ENOMEM;
+    for (size_t i = 0; i < DRAWS; i++) {
+        for (size_t k = 0; k < n; k++)
+            means[i] += differences[next_draw(&state) % n];
+        means[i] /= (double)n;
+    }
+    qsort(means, DRAWS, sizeof *means, ascending);
+    *ret_low = means[DRAWS / 40 - 1];
+    *ret_high = means[DRAWS - DRAWS / 40];
+    free(means);
+    return 0;
+}
+
+static int difference(const struct adp_side *base, const struct adp_side *side,
+                      figure *of, struct adp_difference *ret)
+{
+    size_t pairs = base->n < side->n ? base->n : side->n, n = 0;
+    double *differences = calloc(pairs + 1, sizeof *differences), sum = 0;
+    int e = 0;
+    *ret = (struct adp_difference) { NAN, NAN, NAN, 0 };
+    if (!differences)
+        return ADP_ENOMEM;
+    for (size_t k = 0; k < pairs; k++) {
+        double by = of(side->runs[k]) - of(base->runs[k]);
+        if (isnan(by))
+            continue;
+        differences[n++] = by;
+        sum += by;
+    }
+    ret->pairs = n;
+    if (n)
+        ret->mean = sum / (double)n;
+    if (n > 1)
+        e = resample(differences, n, &ret->low, &ret->high);
+    free(differences);
+    return e;
+}
+
+static int equal_volume(const struct adp_side *base, const struct adp_side *side,
+                        struct adp_spread *ret)
+{
+    size_t pairs = base->n < side->n ? base->n : side->n, n = 0;
+    double *values = calloc(pairs + 1, sizeof *values);
+    if (!values)
+        return ADP_ENOMEM;
+    for (size_t k = 0; k < pairs; k++) {
+        double value = goodput(base->runs[k]) * (1 - refused_share(side->runs[k]));
+        if (!isnan(value))
+            values[n++] = value;
+    }
+    *ret = spread_of(values, n);
+    free(values);
+    return 0;
+}
+
+int adp_versus_check(struct adp_candidate *candidate, const struct adp_side *baseline,
+                     bool arms)
 {
     const struct adp_side *side = &candidate->side;
+    struct adp_check *load = &candidate->checks[ADP_CHECK_SAME_LOAD];
     candidate->checks[ADP_CHECK_FIRED] = fired(side);
-    candidate->checks[ADP_CHECK_SAME_LOAD] = same_load(baseline, side);
     candidate->checks[ADP_CHECK_OUTCOMES] = outcomes(baseline, side);
     candidate->checks[ADP_CHECK_SEPARATED] = separated(baseline, side);
+    int e = arms ? same_stream(baseline, side, load) : same_load(baseline, side, load);
+    if (!e)
+        e = difference(baseline, side, goodput, &candidate->goodput);
+    if (!e)
+        e = difference(baseline, side, ttft_p95, &candidate->ttft_p95);
+    return e ? e : equal_volume(baseline, side, &candidate->equal_volume);
 }
 
 bool adp_versus_holds(const struct adp_candidate *candidate)

@@ -22,6 +22,15 @@ struct adp_side {
     struct adp_spread offered, refused_share, ttft_p50, ttft_p95, goodput;
 };
 
+/* How much a figure of the candidate lies above the baseline's, repeat against repeat: the
+ * mean over the pairs, and where 95 of 100 means lie when as many pairs are drawn from
+ * these again and again (the percentile bootstrap, Efron and Tibshirani, "An Introduction
+ * to the Bootstrap", 1993, chapter 13). The draws are the same every time. */
+struct adp_difference {
+    double mean, low, high; /* NaN: not known. low, high: with two pairs or more */
+    size_t pairs;
+};
+
 enum adp_answer { ADP_NO, ADP_YES, ADP_NOT_ASKED };
 
 struct adp_check {
@@ -39,6 +48,10 @@ enum adp_check_name {
 
 struct adp_candidate {
     struct adp_side side;
+    struct adp_difference goodput, ttft_p95;
+    /* Goodput if the baseline had refused the candidate's share of its requests, drawn by
+     * lot, and served the rest as it did: what "how many" alone would have given. */
+    struct adp_spread equal_volume;
     struct adp_check checks[ADP_CHECKS];
 };
 
@@ -46,6 +59,7 @@ struct adp_compare {
     struct adp_tally *tally;
     struct adp_log_list logs;
     const char *experiment; /* borrowed from the tally; NULL: not named */
+    bool arms;              /* the two arms of one log's split */
     struct adp_side baseline;
     struct adp_candidate *candidates;
     size_t n, cap;
@@ -58,8 +72,10 @@ int adp_side_add(struct adp_side *side, const struct adp_run *run);
 int adp_side_settle(struct adp_side *side);
 void adp_side_finish(struct adp_side *side);
 
-/* Answers the four questions; both sides are settled. */
-void adp_versus_check(struct adp_candidate *candidate, const struct adp_side *baseline);
+/* Answers the four questions, and computes what stands beside them; both sides are settled.
+ * `arms`: they are the arms of one split. 0, ADP_ENOMEM, ADP_EIO. */
+int adp_versus_check(struct adp_candidate *candidate, const struct adp_side *baseline,
+                     bool arms);
 /* Are all four answered yes? */
 bool adp_versus_holds(const struct adp_candidate *candidate);
 

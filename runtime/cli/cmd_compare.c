@@ -4,12 +4,15 @@
 #include "runtime/cli/args.h"
 #include "runtime/cli/say.h"
 
-enum { OPT_CHECK = 256 };
+enum { OPT_CHECK = 256, OPT_ARMS };
 
 static const struct adp_option options[] = {
     { 'e', "experiment", "NAME",
       "every policy of that experiment against its\n"
       "baseline; looked for below DIR (default .)" },
+    { OPT_ARMS, "arms", NULL,
+      "the governed against the ungoverned requests of\n"
+      "the logs given: the two arms of `enforce: f`" },
     { OPT_CHECK, "check", NULL, "exit 1 unless all four checks pass" },
     { 'j', "json", NULL, "for machines: one object" },
     { 0 },
@@ -21,7 +24,8 @@ const struct adp_command adp_cmd_compare = {
     .name = "compare",
     .does = "say what a policy bought against a baseline",
     .synopsis = "[--check] [--json] BASELINE POLICY\n"
-                "[--check] [--json] --experiment NAME [DIR]...",
+                "[--check] [--json] --experiment NAME [DIR]...\n"
+                "[--check] [--json] --arms LOG|DIR...",
     .about =
         "BASELINE and POLICY are logs or folders of logs, one log for each repeat. Four\n"
         "checks come before any number: the policy fired in every repeat, both sides\n"
@@ -49,10 +53,12 @@ static int answer(const struct adp_compare *compare, bool json, bool check)
     return check && !adp_compare_check(compare, stderr) ? ADP_EXIT_NO : ADP_EXIT_DONE;
 }
 
-static int read_logs(struct adp_compare **ret, const char *experiment,
+static int read_logs(struct adp_compare **ret, const char *experiment, bool arms,
                      const char *const *paths, size_t n, struct adp_error *err)
 {
     static const char *const here[] = { "." };
+    if (arms)
+        return adp_compare_arms(paths, n, ret, err);
     if (!experiment)
         return adp_compare_paths(paths[0], paths[1], ret, err);
     return adp_compare_experiment(experiment, n ? paths : here, n ? n : 1, ret, err);
@@ -60,25 +66,29 @@ static int read_logs(struct adp_compare **ret, const char *experiment,
 
 static int run(struct adp_args *args)
 {
-    bool check = false, json = false;
+    bool check = false, json = false, arms = false;
     const char *experiment = NULL;
     for (int o; (o = adp_args_next(args)) != ADP_ARGS_END;) {
         if (o == 'e')
             experiment = args->value;
         else if (o == OPT_CHECK)
             check = true;
+        else if (o == OPT_ARMS)
+            arms = true;
         else if (o == 'j')
             json = true;
         else if (o != ADP_ARGS_OPERAND)
             return args->exit;
     }
-    if (!experiment && args->n_operands != 2)
-        return adp_args_wrong(args,
-                              "takes a baseline and a policy, or --experiment NAME");
+    if (arms && (experiment || !args->n_operands))
+        return adp_args_wrong(args, "--arms takes logs or folders, and no --experiment");
+    if (!arms && !experiment && args->n_operands != 2)
+        return adp_args_wrong(
+            args, "takes a baseline and a policy, or --experiment NAME, or --arms LOG");
     struct adp_compare *compare;
     struct adp_error err = { 0 };
-    if (read_logs(&compare, experiment, adp_args_operands(args), args->n_operands, &err) <
-        0) {
+    if (read_logs(&compare, experiment, arms, adp_args_operands(args), args->n_operands,
+                  &err) < 0) {
         adp_say_error(&err);
         return ADP_EXIT_BAD;
     }

@@ -2,6 +2,7 @@
 /* admitperf report: what a policy did in a log, and whether it could have fired. */
 #include "runtime/analysis/report.h"
 #include "runtime/cli/args.h"
+#include "runtime/cli/progress.h"
 #include "runtime/cli/say.h"
 
 enum { OPT_CHECK = 256 };
@@ -66,7 +67,11 @@ static int run(struct adp_args *args)
         return adp_args_wrong(args, "no log given: a file, a folder, or - for stdin");
     struct adp_report *report;
     struct adp_error err = { 0 };
-    if (adp_report_read(adp_args_operands(args), args->n_operands, &report, &err) < 0) {
+    struct adp_cli_progress shown;
+    int e = adp_report_read_telling(adp_args_operands(args), args->n_operands,
+                                    adp_cli_progress_init(&shown), &report, &err);
+    adp_cli_progress_finish(&shown);
+    if (e < 0) {
         adp_say_error(&err);
         return ADP_EXIT_BAD;
     }

@@ -102,25 +102,6 @@ static const struct adp_key file_keys[] = {
     { 0 },
 };
 
-/* The sidecar's own settings are checked by the sidecar; only their shape is looked at.
- */
-void adp_section_serve(struct adp_doc *doc, const struct adp_key *key,
-                       const struct adp_node *value, void *into)
-{
-    static const struct adp_key listen = {
-        .word = "listen", .expected = "a list of addresses such as 127.0.0.1:9400"
-    };
-    struct adp_config *config = into;
-    config->has_serve = true;
-    if (!adp_read_is(doc, key, value, ADP_NODE_MAPPING))
-        return;
-    const struct adp_node *addresses = adp_node_find(value, listen.word);
-    if (!addresses || !adp_read_is(doc, &listen, addresses, ADP_NODE_LIST))
-        return;
-    for (const struct adp_item *item = addresses->items; item; item = item->next)
-        adp_read_is(doc, &listen, item->value, ADP_NODE_SCALAR);
-}
-
 /* ---- reading ---- */
 
 /* True when the file says it is of a later version: nothing else in it can be judged. */

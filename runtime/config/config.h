@@ -70,6 +70,78 @@ struct adp_scrape_setting {
     struct adp_place place;
 };
 
+/* --- `serve:` --- */
+
+#define ADP_CONFIG_MAX_LISTEN 16u /* addresses of one kind */
+#define ADP_CONFIG_MAX_NAMES  8u  /* headers or fields that may hold one thing */
+
+struct adp_listen_setting {
+    const char *address; /* "HOST:PORT", "[ADDRESS]:PORT", "unix:PATH" (absolute) */
+    const char *group;   /* of a unix socket; NULL: the process's */
+    uint32_t mode;       /* of a unix socket; 0: 0660 */
+    bool local;          /* a unix socket, 127.0.0.0/8, [::1], localhost */
+    struct adp_place place;
+};
+
+struct adp_listen_settings {
+    struct adp_listen_setting *list;
+    uint32_t n;
+};
+
+/* Where something stands: the first of these that is there. n 0: the sidecar's own. */
+struct adp_names_setting {
+    const char *name[ADP_CONFIG_MAX_NAMES];
+    uint32_t n;
+};
+
+/* What a header of /v1/auth may tell. */
+enum adp_header {
+    ADP_HEADER_REQUEST_ID,
+    ADP_HEADER_TENANT,
+    ADP_HEADER_SESSION,
+    ADP_HEADER_SLO_CLASS,
+    ADP_HEADER_PRIORITY,
+    ADP_HEADER_PROMPT_TOKENS,
+    ADP_HEADER_PROMPT_BYTES,
+    ADP_HEADER_MAX_OUTPUT_TOKENS,
+    ADP_HEADER_TTFT_DEADLINE_MS
+};
+#define ADP_HEADERS 9u
+
+/* What a field of an outcome's line may tell. */
+enum adp_field {
+    ADP_FIELD_ID,
+    ADP_FIELD_REQUEST_ID,
+    ADP_FIELD_VERDICT,
+    ADP_FIELD_STATUS,
+    ADP_FIELD_OK,
+    ADP_FIELD_END,
+    ADP_FIELD_TTFT_MS,
+    ADP_FIELD_TTFT_US,
+    ADP_FIELD_TTFT_S,
+    ADP_FIELD_TOTAL_MS,
+    ADP_FIELD_TOTAL_US,
+    ADP_FIELD_TOTAL_S,
+    ADP_FIELD_PROMPT_TOKENS,
+    ADP_FIELD_OUTPUT_TOKENS,
+    ADP_FIELD_EXTRA /* kept under its own name; all of them, not the first */
+};
+#define ADP_FIELDS 15u
+
+/* Numbers are 0 where nothing is stated. */
+struct adp_serve_setting {
+    struct adp_listen_settings listen; /* n 0: 127.0.0.1:9400 */
+    struct adp_listen_settings outcomes, spop;
+    const char *token_file; /* absolute; NULL: none is asked for */
+    uint32_t threads;
+    double bytes_per_token; /* what prompt_bytes are divided by */
+    uint64_t head_bytes, body_bytes;
+    uint32_t connections;
+    uint64_t head_ns, body_ns, idle_ns, write_ns, drain_ns;
+    struct adp_names_setting header[ADP_HEADERS]; /* lower case */
+    struct adp_names_setting field[ADP_FIELDS];   /* keys, '.' between them */
+};
+
 struct adp_config {
     const char *file;                     /* as given, for messages */
     const char *experiment, *run, *notes; /* NULL: not stated; the first two are fit to be
@@ -91,6 +163,7 @@ struct adp_config {
     bool log_inline;       /* log.metrics: inline */
     uint64_t rotate_bytes; /* 0: never */
     uint32_t keep;
+    struct adp_serve_setting serve;
     bool has_serve, has_scrape; /* present: an in-process host reports them as unused */
     uint64_t instance_count; /* processes that share one quota; 1, no key sets it yet */
 };

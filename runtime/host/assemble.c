@@ -301,6 +301,8 @@ int adp_host_assemble_take(struct adp_edition **ret, struct adp_runtime *rt,
     e->config = config;
     e->generation = g;
     int code = fill(e, rt, before, errors);
+    if (code == 0)
+        adp_host_assign_tallies(rt, e);
     if (code < 0) {
         adp_edition_destroy(e);
         return code;

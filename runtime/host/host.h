@@ -32,6 +32,7 @@ struct adp_host_options {
     uint32_t lanes;   /* 0: 16 */
     uint32_t ring_kb; /* of each lane, a power of two; 0: 4096 */
     const struct adp_host_scene *scene; /* NULL: as configured */
+    bool serving; /* serve: and scrape: are the caller's, and not reported as unused */
 };
 
 /* As adp_runtime_open and adp_runtime_open_text. `folder`: what relative plugin paths in
@@ -58,6 +59,30 @@ const struct adp_config *adp_host_config(const adp_runtime *rt);
 const struct adp_loaded *adp_host_policy(const adp_runtime *rt, uint32_t i);
 /* The file the log goes to, absolute; NULL: none. */
 const char *adp_host_log_path(const adp_runtime *rt);
+
+/* --- Counts, for pages of metrics --- */
+
+/* So many verdicts of one kind. Strings are borrowed for the call. */
+struct adp_host_verdicts {
+    const char *policy;
+    bool shadow;
+    const char *verdict; /* "admit", "defer", "reject"; "fault": on_error answered */
+    const char *reason;  /* "" for none */
+    bool enforced;
+    uint64_t n; /* above 0 */
+};
+/* Those of every policy since the runtime was opened, over reloads too. More than 23
+ * policies in that time: the others are counted together as "other". [any] */
+void adp_host_each_verdicts(const adp_runtime *rt,
+                            void (*each)(void *ctx, const struct adp_host_verdicts *v),
+                            void *ctx);
+
+/* What waits for the log: bytes recorded and not yet read, of how many there is room for,
+ * and bytes of lines that are not written. [any] */
+struct adp_host_queue {
+    uint64_t bytes, cap, lines_bytes;
+};
+struct adp_host_queue adp_host_log_queue(const adp_runtime *rt);
 
 /* How one gate of the governing policy stood. */
 struct adp_gate_state {

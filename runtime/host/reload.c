@@ -335,7 +335,8 @@ static int reload(adp_runtime *rt, struct adp_config *config, struct adp_errors 
         code = make_room(rt, errors);
     if (code == 0) {
         adp_host_seal(rt, e, errors);
-        adp_host_note_unused(e->config, errors);
+        if (!rt->options.serving)
+            adp_host_note_unused(e->config, errors);
         adp_host_note_reach(e->config, e->loaded, e->params, errors);
         code = take_over(rt, e, errors);
     }

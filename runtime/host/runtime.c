@@ -117,7 +117,8 @@ static int open_config(adp_runtime **ret, struct adp_config *config, const char 
         adp_runtime_close(rt, NULL);
         return code;
     }
-    adp_host_note_unused(config, errors);
+    if (!rt->options.serving)
+        adp_host_note_unused(config, errors);
     adp_host_note_reach(config, rt->edition->loaded, rt->edition->params, errors);
     *ret = rt;
     return 0;

@@ -54,6 +54,13 @@ struct adp_filled {
 };
 enum { ADP_PUBLISHER_METRICS = ADP_HISTORY_PAGES };
 
+/* Whose verdicts one of the lanes' tallies counts. The last takes all others'. */
+struct adp_tally_of {
+    char policy[ADP_SIGNAL_NAME +
+                1]; /* a policy's name is as long as a signal's at most */
+    bool shadow;
+};
+
 struct adp_runtime {
     struct adp_host_options options;
     struct adp_clock clock;
@@ -73,6 +80,9 @@ struct adp_runtime {
     _Atomic uint32_t n_interned;
     struct adp_filled filled[ADP_PUBLISHER_METRICS];
 
+    struct adp_tally_of tally_of[ADP_TALLIES];
+    uint32_t n_tally; /* given out */
+
     bool started;
     /* A page of its own that reads as 0 in a child: 1 in the process that started. */
     _Atomic uint32_t *here;
@@ -85,7 +95,7 @@ struct adp_runtime {
 
     /* Lets in one [control] call at a time; guards all of the above once started. */
     pthread_mutex_t control_mutex;
-    /* Guards `lane` and `lane_open`: opening, closing and counting; `edition`, `oldest`
+    /* Guards `lane`, `lane_open`, `tally_of` and `n_tally`: opening, closing and counting; `edition`, `oldest`
      * and `settled_lost` too, for counting. Taken after control_mutex. */
     pthread_mutex_t lanes_mutex;
     struct adp_lane *lane[ADP_MAX_LANES];
@@ -114,6 +124,9 @@ int adp_host_create(struct adp_edition *e, uint32_t i, const void *saved,
                     uint64_t saved_len, struct adp_errors *errors);
 /* Ends the instances and frees what adp_host_assemble made. NULL is fine. */
 void adp_edition_destroy(struct adp_edition *e);
+
+/* Says which tallies count what the edition's policies answer. */
+void adp_host_assign_tallies(struct adp_runtime *rt, struct adp_edition *e);
 
 /* Resolves the host's own sources and hashes it all: the last step before an edition is in
  * force. */

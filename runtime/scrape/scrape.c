@@ -331,6 +331,7 @@ static void close_round(struct adp_scraper *s, struct adp_scrape_round *ret)
     for (uint32_t i = 0; i < s->n; i++) {
         if (s->target[i].fresh)
             ret->bad_lines += s->target[i].bad_lines;
+        ret->came |= (uint64_t)s->target[i].fresh << i;
         ret->passed += s->target[i].schedule.passed;
         s->target[i].answered = s->target[i].fresh = s->target[i].in_round = false;
     }

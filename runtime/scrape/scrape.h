@@ -55,6 +55,7 @@ struct adp_scrape_round {
                          step */
     size_t len;
     uint32_t fresh, held, gone; /* targets: on the page anew, held, not on it */
+    uint64_t came;              /* bit i: target i is on it anew */
     const struct adp_scrape_failure *failures; /* as page */
     uint32_t n_failures;
     uint32_t bad_lines; /* of the fresh pages, skipped */

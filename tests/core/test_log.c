@@ -306,6 +306,7 @@ static void *decide_without_calls(void *arg)
         _exit(4);
     shared->admitted = decide_admitted(MADE);
     no_calls_rest();
+    return NULL;
 }
 
 static void run_child(void (*repair)(void), rlim_t limit)

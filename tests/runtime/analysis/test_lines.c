@@ -140,6 +140,32 @@ START_TEST(what_cannot_be_read_is_an_error)
 }
 END_TEST
 
+/* Cut in two at every byte, and into slices of three bytes: each line comes once, in its
+ * slice, with its place in the file. */
+START_TEST(slices_that_meet_give_every_line_once)
+{
+    static const char text[] = "one\n\nthree\n\n\nlast";
+    static const size_t starts[] = { 0, 4, 5, 11, 12, 13 };
+    open_file((struct piece[]) { { text, 1 }, { 0 } });
+    for (uint64_t step = 1; step <= sizeof text; step++) {
+        size_t found = 0;
+        for (uint64_t from = 0; from < sizeof text; from += step) {
+            adp_lines_destroy(lines);
+            lines = adp_lines_create_slice(fileno(file), from, from + step);
+            for (uint64_t number = 1; next() > 0; number++, found++) {
+                ck_assert_uint_lt(found, 6);
+                ck_assert_uint_eq(line.offset, starts[found]);
+                ck_assert_uint_eq(line.number, number);
+                ck_assert(line.offset >= from && line.offset < from + step);
+                ck_assert_int_eq(line.unterminated, found == 5);
+            }
+        }
+        ck_assert_uint_eq(found, 6);
+    }
+    close_file();
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("lines");
@@ -150,6 +176,7 @@ int main(void)
     tcase_add_test(t, a_line_far_too_long_is_passed_over);
     tcase_add_test(t, many_lines_across_reads_stay_whole);
     tcase_add_test(t, what_cannot_be_read_is_an_error);
+    tcase_add_test(t, slices_that_meet_give_every_line_once);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

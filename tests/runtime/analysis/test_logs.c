@@ -97,7 +97,7 @@ START_TEST(a_folder_without_logs_is_an_error)
 {
     struct adp_error err = { 0 };
     ck_assert_int_eq(adp_logs_find(&list, at("empty"), &err), ADP_ENOENT);
-    ck_assert_str_eq(err.text, "holds no *.jsonl file");
+    ck_assert_str_eq(err.text, "holds no *.jsonl file, packed or not");
     ck_assert_str_eq(err.file, at("empty"));
 }
 END_TEST
@@ -144,7 +144,6 @@ START_TEST(what_is_found_and_cannot_be_read_is_noted_once_and_the_rest_is_read)
     ck_assert_int_eq(symlink("round.jsonl", at("e/p/round.jsonl")), 0);
     ck_assert_int_eq(symlink("..", at("e/p/folder.jsonl")), 0);
     ck_assert_int_eq(mkfifo(at("e/p/pipe.jsonl"), 0600), 0);
-    put("e/p/packed.jsonl", "\x1f\x8b\x08 and more\n");
     ck_assert_int_eq(adp_logs_find(&list, at("e"), NULL), 0);
     ck_assert_int_eq(adp_logs_find(&list, at("e"), NULL), 0);
     ck_assert_int_eq(adp_logs_read(&list, 0, tally, NULL, NULL, NULL), 0);
@@ -153,9 +152,7 @@ START_TEST(what_is_found_and_cannot_be_read_is_noted_once_and_the_rest_is_read)
     ck_assert_str_eq(why_unread("e/p/folder.jsonl"),
                      "a link to a folder: such are not followed");
     ck_assert_str_eq(why_unread("e/p/pipe.jsonl"), "a pipe, not a file");
-    ck_assert_str_eq(why_unread("e/p/packed.jsonl"),
-                     "is compressed: zcat FILE | admitperf report -");
-    ck_assert_uint_eq(list.n_unread, 5);
+    ck_assert_uint_eq(list.n_unread, 4);
     ck_assert_int_eq(adp_logs_any(&list, 1, NULL), 0);
     adp_tally_files(tally, &n);
     ck_assert_uint_eq(n, 2);
@@ -201,23 +198,70 @@ START_TEST(it_is_an_error_when_nothing_could_be_read)
 }
 END_TEST
 
+/* {"verdict":"admit","policy":"packed"} and a newline, as gzip and zstd have it. */
+static const unsigned char gzipped[] = {
+    0x1f, 0x8b, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x03, 0xab, 0x56,
+    0x2a, 0x4b, 0x2d, 0x4a, 0xc9, 0x4c, 0x2e, 0x51, 0xb2, 0x52, 0x4a, 0x4c,
+    0xc9, 0xcd, 0x2c, 0x51, 0xd2, 0x51, 0x2a, 0xc8, 0xcf, 0xc9, 0x4c, 0xae,
+    0x04, 0x0a, 0x14, 0x24, 0x26, 0x67, 0xa7, 0xa6, 0x28, 0xd5, 0x72, 0x01,
+    0x00, 0x06, 0x12, 0x84, 0xc0, 0x26, 0x00, 0x00, 0x00
+};
+static const unsigned char zstandard[] = { 0x28, 0xb5, 0x2f, 0xfd, 0x20, 0x26, 0x31, 0x01,
+                                           0x00, 0x7b, 0x22, 0x76, 0x65, 0x72, 0x64, 0x69,
+                                           0x63, 0x74, 0x22, 0x3a, 0x22, 0x61, 0x64, 0x6d,
+                                           0x69, 0x74, 0x22, 0x2c, 0x22, 0x70, 0x6f, 0x6c,
+                                           0x69, 0x63, 0x79, 0x22, 0x3a, 0x22, 0x70, 0x61,
+                                           0x63, 0x6b, 0x65, 0x64, 0x22, 0x7d, 0x0a };
+
+/* Two members or frames, the second cut short by `less` bytes, then `more`. */
 static const struct {
-    const char *bytes, *error;
+    const unsigned char *bytes;
+    size_t len, less;
+    const char *more;
+    uint64_t decisions;
+    bool damaged;
 } packed[] = {
-    { "\x1f\x8b\x08", "is compressed: zcat FILE | admitperf report -" },
-    { "\x28\xb5\x2f\xfd\n\n", "is compressed: zstdcat FILE | admitperf report -" },
+    { gzipped, sizeof gzipped, 0, "", 2, false },
+    { gzipped, sizeof gzipped, 4, "", 2,
+      true }, /* all is out, but not the length of it */
+    { gzipped, sizeof gzipped, sizeof gzipped - 12, "", 1, true },
+    { gzipped, sizeof gzipped, 0, "rubbish", 2, true },
+    { zstandard, sizeof zstandard, 0, "", 2, false },
+    { zstandard, sizeof zstandard, 20, "", 1, true },
+    { zstandard, sizeof zstandard, 0, "rubbish", 2, true },
 };
 
-START_TEST(a_compressed_log_is_refused_with_the_way_out)
+START_TEST(a_packed_log_is_read_and_its_damage_counted)
 {
-    struct adp_error err = { 0 };
     struct adp_tally *tally = adp_tally_create();
-    put("packed", packed[_i].bytes);
-    ck_assert_int_eq(adp_logs_find(&list, at("packed"), NULL), 0);
-    ck_assert_int_eq(adp_logs_read(&list, 0, tally, NULL, NULL, &err), ADP_EINVAL);
-    ck_assert_str_eq(err.file, at("packed"));
-    ck_assert_str_eq(err.text, packed[_i].error);
+    size_t n;
+    FILE *f = fopen(at("e/p/r3.jsonl.gz"), "w");
+    fwrite(packed[_i].bytes, 1, packed[_i].len, f);
+    fwrite(packed[_i].bytes, 1, packed[_i].len - packed[_i].less, f);
+    fputs(packed[_i].more, f);
+    ck_assert_int_eq(fclose(f), 0);
+    ck_assert_int_eq(adp_logs_find(&list, at("e"), NULL), 0);
+    ck_assert_uint_eq(list.n, 3); /* found, by its name */
+    ck_assert_int_eq(adp_logs_read(&list, 0, tally, NULL, NULL, NULL), 0);
+    const struct adp_log_file *files = adp_tally_files(tally, &n);
+    ck_assert_str_eq(files[1].path, at("e/p/r3.jsonl.gz"));
+    ck_assert_uint_eq(files[1].decisions, packed[_i].decisions);
+    ck_assert_uint_eq(files[1].corrupt[ADP_CORRUPT_PACKED].n, packed[_i].damaged);
+    ck_assert_uint_eq(files[1].corrupt[ADP_CORRUPT_NOT_JSON].n, 0);
     adp_tally_destroy(tally);
+}
+END_TEST
+
+START_TEST(a_pattern_stands_for_what_it_matches)
+{
+    ck_assert_int_eq(adp_logs_find(&list, at("e/p/r*.jsonl"), NULL), 0);
+    ck_assert_uint_eq(list.n, 2);
+    ck_assert_uint_eq(list.paths[1].given, 1);
+    ck_assert(!list.paths[0].found);
+    ck_assert_int_eq(adp_logs_find(&list, at("e/q*"), NULL), ADP_ENOENT);
+    put("r[1].jsonl", DECISION("literal")); /* a name like a pattern is a name */
+    ck_assert_int_eq(adp_logs_find(&list, at("r[1].jsonl"), NULL), 0);
+    ck_assert_uint_eq(list.n, 3);
 }
 END_TEST
 
@@ -312,7 +356,8 @@ int main(void)
                    what_is_found_and_cannot_be_read_is_noted_once_and_the_rest_is_read);
     tcase_add_test(t, a_folder_and_a_file_that_may_not_be_read_are_noted);
     tcase_add_test(t, it_is_an_error_when_nothing_could_be_read);
-    tcase_add_loop_test(t, a_compressed_log_is_refused_with_the_way_out, 0,
+    tcase_add_test(t, a_pattern_stands_for_what_it_matches);
+    tcase_add_loop_test(t, a_packed_log_is_read_and_its_damage_counted, 0,
                         sizeof packed / sizeof *packed);
     tcase_add_test(t, somebody_elses_file_is_left_after_a_few_lines);
     tcase_add_test(t, a_named_file_is_read_whole);

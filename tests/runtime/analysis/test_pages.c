@@ -8,7 +8,8 @@
  *   report.says         lines that the report's text must hold, blanks apart
  *   report.check        0 or 1: what `--check` exits with
  *   compare.experiment  what is compared: an experiment in log/, or
- *   compare.paths       two paths below log/
+ *   compare.paths       two paths below log/, or
+ *   compare.arms        the arms of what is in log/
  *   compare.json, .says, .check as above; compare.error: the error's text, from its end
  * The report is of log/ as a folder, or of its only file. */
 #include "runtime/analysis/compare.h"
@@ -141,15 +142,19 @@ static void squeeze(char *text)
     *to = '\0';
 }
 
-/* A page is at most 80 columns wide: code points, but our cases' pages are ASCII. Paths
- * apart: they depend on where the sources lie. */
+/* A page is at most 80 columns wide, in code points. Paths apart: they depend on where the
+ * sources lie. */
 static void check_width(const char *name, const char *page)
 {
     for (const char *s = page; *s; s++) {
         size_t n = strcspn(s, "\n");
         char line[4096];
         snprintf(line, sizeof line, "%.*s", (int)n, s);
-        ck_assert_msg(n <= 80 || strstr(line, "/cases/"), "%s: too wide: %s", name, line);
+        size_t wide = 0;
+        for (size_t i = 0; i < n; i++)
+            wide += (s[i] & 0xc0) != 0x80;
+        ck_assert_msg(wide <= 80 || strstr(line, "/cases/"), "%s: too wide: %s", name,
+                      line);
         s += n;
         if (!*s)
             return;
@@ -228,6 +233,7 @@ static int compare(const char *name, struct adp_compare **ret, struct adp_error 
 {
     char *experiment = file_of(name, "compare.experiment");
     char *paths = file_of(name, "compare.paths");
+    char *arms = file_of(name, "compare.arms");
     char a[2048], b[2048];
     const char *roots[] = { a };
     int e = 1;
@@ -242,6 +248,11 @@ static int compare(const char *name, struct adp_compare **ret, struct adp_error 
         snprintf(b, sizeof b, "%s/%s/log/%s", root, name, second + 1);
         e = adp_compare_paths(a, b, ret, err);
     }
+    if (arms) {
+        snprintf(a, sizeof a, "%s/%s/log", root, name);
+        e = adp_compare_arms(roots, 1, ret, err);
+    }
+    free(arms);
     free(experiment);
     free(paths);
     return e;
@@ -314,11 +325,13 @@ static json_t *page_of(const char *name, bool comparison)
 
 START_TEST(the_report_has_exactly_its_keys)
 {
-    static const char *const run[] = { "verdict",    "baseline",   "policy",
-                                       "experiment", "run",        "offered",
-                                       "admitted",   "refused",    "by_reason",
-                                       "signals",    "gates",      "ttft_ms",
-                                       "goodput",    "instrument", NULL };
+    static const char *const run[] = {
+        "verdict", "baseline",   "policy",  "experiment", "run",
+        "offered", "admitted",   "refused", "by_reason",  "signals",
+        "gates",   "ttft_ms",    "goodput", "instrument", "items",
+        "params",  "rules",      "margin",  "rate",       "not_enforced",
+        "tenants", "priorities", "arms",    "over_time",  NULL
+    };
     static const char *const signal[] = {
         "min", "p50", "p95", "max", "n", "absent", NULL
     };
@@ -341,12 +354,15 @@ END_TEST
 
 START_TEST(the_comparison_has_exactly_its_keys)
 {
-    static const char *const top[] = { "experiment", "baseline", "candidates", NULL };
-    static const char *const base[] = { "policy", "runs", "p95_ttft_ms", "goodput",
-                                        NULL };
-    static const char *const side[] = { "policy",        "params",      "runs",
-                                        "refused_share", "p95_ttft_ms", "goodput",
-                                        "checks",        NULL };
+    static const char *const top[] = { "experiment", "baseline", "candidates",
+                                       "arms",       "caveats",  NULL };
+    static const char *const base[] = { "policy",  "runs",    "p95_ttft_ms",
+                                        "goodput", "repeats", NULL };
+    static const char *const side[] = {
+        "policy",  "params", "runs",       "refused_share",        "p95_ttft_ms",
+        "goodput", "checks", "difference", "equal_volume_goodput", "repeats",
+        NULL
+    };
     static const char *const spread[] = { "median", "min", "max", NULL };
     static const char *const checks[] = { "fired", "same_load", "outcomes", "separated",
                                           NULL };
@@ -380,10 +396,12 @@ START_TEST(what_weakens_a_page_stands_before_its_numbers)
                                                 "the policy failed",
                                                 "COULD IT HAVE FIRED",
                                                 "WHICH SIGNALS MOVED",
-                                                "WHAT IT REFUSED",
+                                                "WHAT IT DID",
                                                 "WHAT IT COST",
                                                 "have no outcome",
                                                 "goodput",
+                                                "OVER TIME",
+                                                "THE SEVEN ITEMS",
                                                 "THE INSTRUMENT",
                                                 NULL };
     static const char *const compare_order[] = { "fired in every repeat",
@@ -439,11 +457,13 @@ START_TEST(experiments_are_listed_with_what_is_wrong_with_them)
     ck_assert_ptr_nonnull(strstr(page, "e (2 runs) kv_threshold 2 runs threshold=0.9"));
     ck_assert_ptr_nonnull(strstr(page, "no baseline: nothing here can be compared."));
     ck_assert_ptr_nonnull(strstr(page, "k3.jsonl holds again what another file holds"));
+    ck_assert_ptr_nonnull(strstr(page, "is a mixture: it holds 2 runs"));
     free(page);
     char *text = PAGE(adp_experiments_json, experiments);
     json_t *doc = json_loads(text, 0, NULL);
     ck_assert_uint_eq(json_array_size(json_object_get(doc, "experiments")), 2);
     ck_assert_uint_eq(json_array_size(json_object_get(doc, "not_counted")), 1);
+    ck_assert_uint_eq(json_array_size(json_object_get(doc, "mixtures")), 1);
     json_decref(doc);
     free(text);
     adp_experiments_destroy(experiments);

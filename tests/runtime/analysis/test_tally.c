@@ -3,10 +3,12 @@
 #include "runtime/analysis/logs.h"
 #include "runtime/analysis/report.h"
 #include "runtime/analysis/report_json.h"
+#include "runtime/analysis/requests.h"
 #include "runtime/analysis/tally.h"
 #include "tests/core/failing.h"
 
 #include <check.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -168,6 +170,60 @@ START_TEST(one_id_for_all_requests_is_no_trap)
 }
 END_TEST
 
+/* More requests than are loaded at once, all in one pile: ids whose hash begins with four
+ * zeros. Each is decided twice, refused and then admitted, and has an outcome, which of every
+ * other one names its handle only. */
+START_TEST(a_pile_too_large_to_load_is_cut)
+{
+    enum { N = 40000 };
+    struct adp_tally *tally = adp_tally_create();
+    uint32_t file;
+    uint64_t place = 0;
+    ck_assert_int_eq(adp_tally_file(tally, "log", &file), 0);
+    for (uint64_t id = 0, found = 0; found < N; id++) {
+        char text[24], handle[17];
+        snprintf(text, sizeof text, "%llu", (unsigned long long)id);
+        snprintf(handle, sizeof handle, "%016llx", (unsigned long long)id + 1);
+        struct adp_entry entry = { .kind = ADP_ENTRY_DECISION,
+                                   .lane = -1,
+                                   .seq = -1,
+                                   .enforced = true,
+                                   .ok = found % 4 != 0,
+                                   .verdict = ADP_REJECT,
+                                   .at = (double)found,
+                                   .ttft_ms = (double)found,
+                                   .margin = NAN,
+                                   .request_id = { text, strlen(text) } };
+        entry.facts.priority = entry.facts.prompt_tokens = NAN;
+        if (adp_event_of(&entry, file, 0).key.high >> 60)
+            continue;
+        found++;
+        bool failed = adp_tally_add(tally, file, place++, &entry);
+        entry.verdict = ADP_ADMIT;
+        entry.handle = (struct adp_text) { handle, 16 };
+        failed |= adp_tally_add(tally, file, place++, &entry) != 0;
+        entry.kind = ADP_ENTRY_OUTCOME;
+        if (found % 2)
+            entry.request_id.text = NULL;
+        failed |= adp_tally_add(tally, file, place++, &entry) != 0;
+        if (failed)
+            ck_abort();
+    }
+    ck_assert_int_eq(adp_tally_finish(tally), 0);
+    size_t n;
+    const struct adp_run *run = adp_tally_runs(tally, &n);
+    ck_assert_uint_eq(n, 1);
+    ck_assert_uint_eq(run->offered, N);
+    ck_assert_uint_eq(run->admitted, N);
+    ck_assert_uint_eq(run->outcomes, N);
+    ck_assert_uint_eq(run->orphans, 0);
+    ck_assert_uint_eq(run->met, N / 4 * 3);
+    /* TTFT 0 … N - 1: the ceil(0.5 N)-th is N / 2 - 1. */
+    ck_assert_double_eq(run->ttft_p50, N / 2 - 1);
+    adp_tally_destroy(tally);
+}
+END_TEST
+
 START_TEST(a_signal_too_many_is_left_out_and_said)
 {
     struct adp_tally *tally = adp_tally_create();
@@ -255,6 +311,7 @@ int main(void)
     tcase_add_loop_test(t, two_halves_merged_are_the_whole, 0, LINES + 1);
     tcase_add_test(t, the_figures_of_the_whole_are_these);
     tcase_add_test(t, one_id_for_all_requests_is_no_trap);
+    tcase_add_test(t, a_pile_too_large_to_load_is_cut);
     tcase_add_test(t, a_signal_too_many_is_left_out_and_said);
     suite_add_tcase(suite, t);
     t = tcase_create("memory");

@@ -514,11 +514,72 @@ START_TEST(the_longest_name_has_128_bytes)
 }
 END_TEST
 
-START_TEST(serve_is_left_to_the_sidecar)
+START_TEST(serve_without_a_word_states_nothing)
 {
-    read_good("version: 1\n" POLICY
-              "serve: { listen: [ a ], workers: 2, tls: { cert: x } }\n");
+    read_good("version: 1\n" POLICY "serve: {}\n");
     ck_assert(config->has_serve);
+    ck_assert_uint_eq(config->serve.listen.n, 0);
+    ck_assert_ptr_null(config->serve.token_file);
+    ck_assert_uint_eq(config->serve.body_bytes, 0);
+    ck_assert_uint_eq(config->serve.header[ADP_HEADER_TENANT].n, 0);
+}
+END_TEST
+
+START_TEST(serve_knows_what_stays_on_this_machine)
+{
+    static const struct {
+        const char *address;
+        bool local;
+    } rows[] = {
+        { "127.0.0.1:9400", true },      { "127.1.2.3:1", true },
+        { "[::1]:9400", true },          { "LocalHost:0", true },
+        { "unix:/run/a.sock", true },    { "0.0.0.0:9400", false },
+        { "[::]:9400", false },          { "127.0.0.1.example.org:9400", false },
+        { "127.0.0:9400", false },       { "localhost.example.org:1", false },
+        { "[::ffff:1.2.3.4]:1", false },
+    };
+    const struct adp_serve_setting *serve;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char text[256];
+        snprintf(text, sizeof text,
+                 "version: 1\n" POLICY "serve: { token_file: /t, listen: \"%s\" }\n",
+                 rows[i].address);
+        read_good(text);
+        serve = &config->serve;
+        ck_assert_uint_eq(serve->listen.n, 1);
+        ck_assert_str_eq(serve->listen.list[0].address, rows[i].address);
+        ck_assert_msg(serve->listen.list[0].local == rows[i].local, "%s",
+                      rows[i].address);
+        adp_config_destroy(config);
+        config = NULL;
+    }
+}
+END_TEST
+
+START_TEST(serve_as_an_operator_writes_it)
+{
+    read_good("version: 1\n" POLICY "serve:\n"
+              "  listen: [ { unix: /run/a.sock, mode: 0666, group: web } ]\n"
+              "  threads: 2\n"
+              "  limits: { head: 8KiB, idle: 2m, drain: 3s }\n"
+              "  headers: { tenant: [ X-Org, X-Team ] }\n"
+              "  bytes_per_token: 4\n"
+              "  outcomes: { listen: unix:/run/o.sock, fields: { ttft_s: a.B } }\n"
+              "  spop: 127.0.0.1:9402\n");
+    const struct adp_serve_setting *s = &config->serve;
+    ck_assert_str_eq(s->listen.list[0].address, "unix:/run/a.sock");
+    ck_assert_uint_eq(s->listen.list[0].mode, 0666);
+    ck_assert_str_eq(s->listen.list[0].group, "web");
+    ck_assert_uint_eq(s->threads, 2);
+    ck_assert_uint_eq(s->head_bytes, 8192);
+    ck_assert_uint_eq(s->idle_ns, 120000000000u);
+    ck_assert_uint_eq(s->drain_ns, 3000000000u);
+    ck_assert_uint_eq(s->header[ADP_HEADER_TENANT].n, 2);
+    ck_assert_str_eq(s->header[ADP_HEADER_TENANT].name[1], "x-team");
+    ck_assert_double_eq(s->bytes_per_token, 4.0);
+    ck_assert_uint_eq(s->outcomes.n, 1);
+    ck_assert_str_eq(s->field[ADP_FIELD_TTFT_S].name[0], "a.B");
+    ck_assert_str_eq(s->spop.list[0].address, "127.0.0.1:9402");
 }
 END_TEST
 
@@ -689,7 +750,9 @@ static TCase *fields(void)
                         sizeof profiles / sizeof profiles[0]);
     tcase_add_test(t, text_is_taken_as_written);
     tcase_add_test(t, the_longest_name_has_128_bytes);
-    tcase_add_test(t, serve_is_left_to_the_sidecar);
+    tcase_add_test(t, serve_without_a_word_states_nothing);
+    tcase_add_test(t, serve_knows_what_stays_on_this_machine);
+    tcase_add_test(t, serve_as_an_operator_writes_it);
     tcase_add_test(t, a_draft_holds_what_could_be_read);
     tcase_add_test(t, what_the_host_finds_stands_among_the_rest);
     return t;

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+/* The page of a replay. What is true of it stands before what it says. */
+#include "core/line.h"
+#include "runtime/analysis/page.h"
+#include "runtime/lab/replay.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+enum { NAME = 26 };
+
+static double share(uint64_t n, uint64_t of)
+{
+    return of ? (double)n / (double)of : NAN;
+}
+
+static void print_truth(FILE *to, const struct adp_replay_result *result)
+{
+    bool watch = !*result->recorded;
+    adp_page_heading(to, "WHAT IS TRUE OF THIS PAGE");
+    adp_page_wrap(
+        to, 2, 4,
+        "! Open loop: the signals are those of the recorded run. What another "
+        "policy refuses would have relieved the engine, and what it admits would "
+        "have loaded it; neither is in them.");
+    adp_page_wrap(
+        to, 2, 4,
+        "! Nothing is served, so no outcomes come back: a policy that counts what "
+        "is in flight only ever counts up.");
+    if (!watch)
+        adp_page_wrap(
+            to, 2, 4,
+            "! For a policy without state each answer is right up to its first "
+            "divergence from the recorded one; behind it, it is an answer to the "
+            "load there was.");
+    else
+        adp_page_wrap(
+            to, 2, 4,
+            "! Samples are not requests: a share is a duty cycle, the part of the "
+            "samples on which the policy would have refused.");
+    if (result->anonymous && !watch)
+        adp_page_wrap(
+            to, 2, 4,
+            "! %" PRIu64
+            " decisions have neither a recorded draw nor an id: a random policy draws "
+            "anew.",
+            result->anonymous);
+    if (result->failed)
+        adp_page_wrap(to, 2, 4, "! %" PRIu64 " scrapes had failed.", result->failed);
+    if (result->corrupt)
+        adp_page_wrap(to, 2, 4, "! %" PRIu64 " corrupt lines were passed over.",
+                      result->corrupt);
+    if (result->others)
+        adp_page_wrap(to, 2, 4,
+                      "! %" PRIu64 " decisions are of shadows or of other runs than the "
+                      "first: not replayed.",
+                      result->others);
+}
+
+static void print_said(FILE *to, const struct adp_replay_result *result)
+{
+    bool watch = !*result->recorded;
+    adp_page_heading(to, "WHAT EACH WOULD HAVE SAID");
+    adp_page_name(to, "policy", NAME);
+    fprintf(to, "%10s%10s%10s%14s\n", "asked", watch ? "duty" : "refused", "faults",
+            watch ? "" : "divergences");
+    for (size_t i = 0; i < result->n_said; i++) {
+        const struct adp_replay_said *said = &result->said[i];
+        char name[96], divergences[32] = "";
+        snprintf(name, sizeof name, "%s%s", said->name,
+                 said->baseline ? " (baseline)" : "");
+        if (!watch)
+            snprintf(divergences, sizeof divergences, "%" PRIu64,
+                     said->agree[0][1] + said->agree[1][0]);
+        adp_page_name(to, name, NAME);
+        adp_page_put(to, "%10" PRIu64 "%10s%10" PRIu64 "%14s\n", said->asked,
+                     adp_page_percent(share(said->refused, said->asked)).text,
+                     said->faults, divergences);
+        if (*said->params)
+            adp_page_wrap(to, 4, 6, "%s", said->params);
+    }
+}
+
+static void print_agreement(FILE *to, const struct adp_replay_result *result)
+{
+    if (!*result->recorded)
+        return;
+    adp_page_heading(to, "AGREEMENT WITH THE RECORDED POLICY");
+    for (size_t i = 0; i < result->n_said; i++) {
+        const struct adp_replay_said *said = &result->said[i];
+        adp_page_name(to, said->name, NAME);
+        adp_page_put(to, "%18s%18s\n", "it admits", "it refuses");
+        adp_page_name(to, "  recorded: admitted", NAME);
+        adp_page_put(to, "%18" PRIu64 "%18" PRIu64 "\n", said->agree[0][0],
+                     said->agree[0][1]);
+        adp_page_name(to, "  recorded: refused", NAME);
+        adp_page_put(to, "%18" PRIu64 "%18" PRIu64 "\n", said->agree[1][0],
+                     said->agree[1][1]);
+        if (said->first)
+            adp_page_wrap(to, 4, 6, "first divergence: decision %" PRIu64 ", %s s in",
+                          said->first, adp_page_number(said->first_at).text);
+        else
+            adp_page_wrap(to, 4, 6, "no divergence: every answer is the recorded one's");
+    }
+}
+
+/* A bar of at most 24 columns. */
+static void print_bar(FILE *to, double part)
+{
+    int n = isnan(part) ? 0 : (int)(part * 24 + 0.5);
+    for (int i = 0; i < n; i++)
+        fputs("\u2588", to);
+    fputc('\n', to);
+}
+
+static void print_sweep(FILE *to, const struct adp_replay_result *result)
+{
+    char title[96];
+    if (!result->n_points)
+        return;
+    snprintf(title, sizeof title, "SWEEP OF %s", result->swept);
+    adp_page_heading(to, title);
+    adp_page_wrap(
+        to, 2, 2,
+        "Distance: how far beyond its threshold the gate on %s came at most, the "
+        "other gates of its rule holding; below 0 it never fired.",
+        result->swept);
+    adp_page_name(to, result->swept, 14);
+    fprintf(to, "%10s%12s\n", "refused", "distance");
+    for (size_t i = 0; i < result->n_points; i++) {
+        const struct adp_replay_point *point = &result->points[i];
+        double part = share(point->refused, point->asked);
+        adp_page_name(to, adp_page_exact(point->value).text, 14);
+        adp_page_put(to, "%10s%12s  ", adp_page_percent(part).text,
+                     adp_page_number(point->closest).text);
+        print_bar(to, part);
+    }
+}
+
+int adp_replay_print(const struct adp_replay_result *result, FILE *to)
+{
+    bool watch = !*result->recorded;
+    if (watch)
+        adp_page_wrap(to, 0, 2, "Replay of %" PRIu64 " samples over %s s.",
+                      result->decisions, adp_page_number(result->seconds).text);
+    else
+        adp_page_wrap(to, 0, 2, "Replay of %" PRIu64 " decisions of %s over %s s.",
+                      result->decisions, result->recorded,
+                      adp_page_number(result->seconds).text);
+    adp_page_field(to, 15, "written to", "%s", result->folder);
+    print_truth(to, result);
+    print_said(to, result);
+    print_agreement(to, result);
+    print_sweep(to, result);
+    return adp_page_end(to);
+}
+
+/* ---- JSON ----------------------------------------------------------------------------- */
+
+static void put_text(struct adp_line *to, const char *key, const char *text)
+{
+    adp_line_key(to, key);
+    adp_line_string_or_null(to, *text ? text : NULL);
+}
+
+static void put_count(struct adp_line *to, const char *key, uint64_t n)
+{
+    adp_line_key(to, key);
+    adp_line_u64(to, n);
+}
+
+static void put_number(struct adp_line *to, const char *key, double value)
+{
+    adp_line_key(to, key);
+    adp_line_number(to, value);
+}
+
+static void put_said(struct adp_line *to, const struct adp_replay_said *said, bool watch)
+{
+    adp_line_puts(to, "{");
+    put_text(to, "policy", said->name);
+    put_text(to, "params", said->params);
+    adp_line_key(to, "baseline");
+    adp_line_puts(to, said->baseline ? "true" : "false");
+    put_count(to, "asked", said->asked);
+    put_count(to, "refused", said->refused);
+    put_count(to, "faults", said->faults);
+    adp_line_key(to, "agreement");
+    if (watch) {
+        adp_line_puts(to, "null}");
+        return;
+    }
+    adp_line_puts(to, "{");
+    put_count(to, "both_admit", said->agree[0][0]);
+    put_count(to, "only_it_refuses", said->agree[0][1]);
+    put_count(to, "only_recorded_refuses", said->agree[1][0]);
+    put_count(to, "both_refuse", said->agree[1][1]);
+    adp_line_key(to, "first_divergence");
+    if (said->first) {
+        adp_line_puts(to, "{");
+        put_count(to, "decision", said->first);
+        put_number(to, "after_s", said->first_at);
+        adp_line_puts(to, "}}}");
+    } else {
+        adp_line_puts(to, "null}}");
+    }
+}
+
+static void put_points(struct adp_line *to, const struct adp_replay_result *result)
+{
+    adp_line_key(to, "sweep");
+    if (!result->n_points) {
+        adp_line_puts(to, "null");
+        return;
+    }
+    adp_line_puts(to, "{");
+    put_text(to, "param", result->swept);
+    adp_line_key(to, "points");
+    adp_line_puts(to, "[");
+    for (size_t i = 0; i < result->n_points; i++) {
+        const struct adp_replay_point *point = &result->points[i];
+        adp_line_puts(to, i ? ",{" : "{");
+        put_number(to, "value", point->value);
+        put_number(to, "refused_share", share(point->refused, point->asked));
+        put_number(to, "closest", point->closest);
+        adp_line_puts(to, "}");
+    }
+    adp_line_puts(to, "]}");
+}
+
+int adp_replay_json(const struct adp_replay_result *result, FILE *to)
+{
+    struct adp_line line;
+    bool watch = !*result->recorded;
+    adp_line_init(&line);
+    adp_line_puts(&line, "{");
+    put_text(&line, "experiment", result->experiment);
+    put_text(&line, "folder", result->folder);
+    put_text(&line, "recorded", result->recorded);
+    put_text(&line, "trace", watch ? "samples" : "decisions");
+    put_count(&line, "replayed", result->decisions);
+    put_number(&line, "seconds", result->seconds);
+    put_count(&line, "not_replayed", result->others);
+    put_count(&line, "scrape_errors", result->failed);
+    put_count(&line, "corrupt_lines", result->corrupt);
+    put_count(&line, "anonymous", result->anonymous);
+    put_count(&line, "draws", result->draws);
+    adp_line_key(&line, "policies");
+    adp_line_puts(&line, "[");
+    for (size_t i = 0; i < result->n_said; i++) {
+        if (i)
+            adp_line_puts(&line, ",");
+        put_said(&line, &result->said[i], watch);
+    }
+    adp_line_puts(&line, "]");
+    put_points(&line, result);
+    adp_line_puts(&line, "}\n");
+    int e = line.broken ? ADP_ENOMEM : 0;
+    if (!e && fwrite(line.text, 1, line.len, to) != line.len)
+        e = ADP_EIO;
+    adp_line_finish(&line);
+    return e ? e : adp_page_end(to);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* sd_notify (notify.h). */
+#include "runtime/sidecar/notify.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+void adp_notify(const char *text)
+{
+    struct sockaddr_un at = { .sun_family = AF_UNIX };
+    const char *path = getenv("NOTIFY_SOCKET");
+    size_t len = path ? strlen(path) : 0;
+    if (!len || len >= sizeof at.sun_path || (*path != '/' && *path != '@'))
+        return;
+    memcpy(at.sun_path, path, len);
+    if (*path == '@') /* an abstract name, whose length is part of it */
+        at.sun_path[0] = '\0';
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return;
+    (void)!sendto(fd, text, strlen(text), MSG_NOSIGNAL, (struct sockaddr *)&at,
+                  (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len));
+    close(fd);
+}

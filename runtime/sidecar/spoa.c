@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+/* HAProxy's connections (spoa.h). */
+#include "runtime/sidecar/spoa.h"
+
+#include "core/error.h"
+#include "runtime/sidecar/board.h"
+#include "runtime/sidecar/spop.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { LISTENERS = 16, EVENTS = 64, TURNS = 16, PERIOD_MS = 1000 };
+
+/* One connection. */
+struct peer {
+    int fd; /* -1: free */
+    struct adp_spop *spop;
+    enum adp_spop_next next;
+    uint64_t waits_ns; /* since when it has had something to take, or to send first; 0 */
+};
+
+struct adp_spoa {
+    struct adp_desk *desk;
+    int epoll, woken;
+    int listener[LISTENERS];
+    uint32_t n_listeners, n_peers;
+    bool accepting;
+    pthread_t thread;
+    bool running;
+    _Atomic bool stop;
+    _Atomic uint64_t connections;
+    struct peer peer[ADP_SPOA_CONNECTIONS];
+};
+
+/* What an event is of: a peer, or one of these. */
+static const uint64_t WOKEN = UINT64_MAX, LISTENER = 1u << 16;
+
+static int watch(const struct adp_spoa *s, int op, int fd, uint32_t events, uint64_t of)
+{
+    struct epoll_event event = { .events = events, .data.u64 = of };
+    return epoll_ctl(s->epoll, op, fd, &event);
+}
+
+int adp_spoa_create(struct adp_spoa **ret, struct adp_desk *desk, adp_error *err)
+{
+    struct adp_spoa *s = calloc(1, sizeof *s);
+    if (!s)
+        return adp_error_set(err, ADP_ENOMEM, "out of memory");
+    s->desk = desk;
+    s->accepting = true;
+    for (uint32_t i = 0; i < ADP_SPOA_CONNECTIONS; i++)
+        s->peer[i].fd = -1;
+    s->epoll = epoll_create1(EPOLL_CLOEXEC);
+    s->woken = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (s->epoll < 0 || s->woken < 0 ||
+        watch(s, EPOLL_CTL_ADD, s->woken, EPOLLIN, WOKEN) < 0) {
+        adp_error_set(err, ADP_EIO, "no descriptors: %s", strerror(errno));
+        adp_spoa_destroy(s);
+        return ADP_EIO;
+    }
+    *ret = s;
+    return 0;
+}
+
+int adp_spoa_listen(struct adp_spoa *spoa, int fd, adp_error *err)
+{
+    if (spoa->n_listeners == LISTENERS)
+        return adp_error_set(err, ADP_EFULL, "more than %d sockets for SPOP", LISTENERS);
+    if (watch(spoa, EPOLL_CTL_ADD, fd, EPOLLIN, LISTENER + spoa->n_listeners) < 0)
+        return adp_error_set(err, ADP_EIO, "cannot wait for connections: %s",
+                             strerror(errno));
+    spoa->listener[spoa->n_listeners++] = fd;
+    return 0;
+}
+
+/* --- accepting --- */
+
+/* Listeners wake us only while there is room. */
+static void set_accepting(struct adp_spoa *s, bool accepting)
+{
+    if (s->accepting == accepting)
+        return;
+    s->accepting = accepting;
+    for (uint32_t i = 0; i < s->n_listeners; i++)
+        watch(s, EPOLL_CTL_MOD, s->listener[i], accepting ? EPOLLIN : 0, LISTENER + i);
+}
+
+static void drop(struct adp_spoa *s, struct peer *p)
+{
+    close(p->fd);
+    adp_spop_destroy(p->spop);
+    *p = (struct peer) { .fd = -1 };
+    s->n_peers--;
+    set_accepting(s, true);
+}
+
+static void take_peer(struct adp_spoa *s, int fd)
+{
+    uint32_t i = 0;
+    int one = 1;
+    while (s->peer[i].fd >= 0)
+        i++;
+    struct peer *p = &s->peer[i];
+    /* Of a unix socket this fails, and is not needed. */
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    if (adp_spop_create(&p->spop, s->desk) < 0) {
+        close(fd);
+        return;
+    }
+    p->fd = fd;
+    p->waits_ns = adp_board_now_ns();
+    s->n_peers++;
+    atomic_fetch_add_explicit(&s->connections, 1, memory_order_relaxed);
+    if (watch(s, EPOLL_CTL_ADD, fd, EPOLLIN, i) < 0)
+        drop(s, p);
+}
+
+static void accept_peers(struct adp_spoa *s, int listener)
+{
+    for (int turn = 0; turn < TURNS && s->n_peers < ADP_SPOA_CONNECTIONS; turn++) {
+        int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd < 0)
+            return;
+        take_peer(s, fd);
+    }
+    if (s->n_peers == ADP_SPOA_CONNECTIONS)
+        set_accepting(s, false);
+}
+
+/* --- serving --- */
+
+/* False: the connection is gone. */
+static bool send_out(struct peer *p)
+{
+    for (;;) {
+        size_t len;
+        const char *out = adp_spop_out(p->spop, &len);
+        if (!len)
+            return true;
+        ssize_t n = send(p->fd, out, len, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (n < 0)
+            return errno == EAGAIN || errno == EINTR;
+        adp_spop_sent(p->spop, (size_t)n);
+        p->waits_ns = 0;
+    }
+}
+
+/* False: the connection is gone. */
+static bool receive(struct peer *p)
+{
+    size_t cap;
+    char *room = adp_spop_room(p->spop, &cap);
+    ssize_t n = recv(p->fd, room, cap, MSG_DONTWAIT);
+    if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+        return false;
+    if (n > 0)
+        p->next = adp_spop_feed(p->spop, (size_t)n);
+    return true;
+}
+
+/* Reads, answers, and says what to wait for. */
+static void serve(struct adp_spoa *s, uint32_t i, uint32_t events)
+{
+    struct peer *p = &s->peer[i];
+    size_t left;
+    if (p->fd < 0)
+        return;
+    bool there = true;
+    if (events & (EPOLLIN | EPOLLHUP | EPOLLERR) && p->next == ADP_SPOP_READ)
+        there = receive(p);
+    there = there && send_out(p);
+    adp_spop_out(p->spop, &left);
+    while (there && p->next == ADP_SPOP_WAIT && !left) {
+        p->next = adp_spop_feed(p->spop, 0);
+        there = send_out(p);
+        adp_spop_out(p->spop, &left);
+    }
+    if (!there || (p->next == ADP_SPOP_OVER && !left)) {
+        drop(s, p);
+        return;
+    }
+    if (left && !p->waits_ns)
+        p->waits_ns = adp_board_now_ns();
+    watch(s, EPOLL_CTL_MOD, p->fd,
+          (p->next == ADP_SPOP_READ ? (uint32_t)EPOLLIN : 0) |
+              (left ? (uint32_t)EPOLLOUT : 0),
+          i);
+}
+
+/* Those that take nothing, or never said hello. */
+static void drop_stalled(struct adp_spoa *s)
+{
+    uint64_t now = adp_board_now_ns();
+    for (uint32_t i = 0; i < ADP_SPOA_CONNECTIONS; i++) {
+        struct peer *p = &s->peer[i];
+        if (p->fd >= 0 && p->waits_ns && now - p->waits_ns > ADP_SPOA_STALL_NS)
+            drop(s, p);
+    }
+}
+
+static void handle(struct adp_spoa *s, const struct epoll_event *event)
+{
+    uint64_t of = event->data.u64;
+    uint64_t count;
+    if (of == WOKEN)
+        (void)!read(s->woken, &count, sizeof count);
+    else if (of >= LISTENER)
+        accept_peers(s, s->listener[of - LISTENER]);
+    else
+        serve(s, (uint32_t)of, event->events);
+}
+
+/* Goodbyes, as far as they can be sent at once. */
+static void end_all(struct adp_spoa *s)
+{
+    for (uint32_t i = 0; i < ADP_SPOA_CONNECTIONS; i++) {
+        struct peer *p = &s->peer[i];
+        if (p->fd < 0)
+            continue;
+        /* What has arrived is answered first. */
+        if (p->next == ADP_SPOP_READ && receive(p))
+            send_out(p);
+        adp_spop_end(p->spop);
+        send_out(p);
+        drop(s, p);
+    }
+}
+
+static void *run(void *ctx)
+{
+    struct adp_spoa *s = ctx;
+    struct epoll_event events[EVENTS];
+    uint64_t looked = adp_board_now_ns();
+    while (!atomic_load_explicit(&s->stop, memory_order_acquire)) {
+        int n = epoll_wait(s->epoll, events, EVENTS, PERIOD_MS);
+        for (int i = 0; i < n; i++)
+            handle(s, &events[i]);
+        uint64_t now = adp_board_now_ns();
+        if (now - looked > (uint64_t)PERIOD_MS * 1000000u) {
+            drop_stalled(s);
+            looked = now;
+        }
+    }
+    end_all(s);
+    return NULL;
+}
+
+/* --- life --- */
+
+int adp_spoa_start(struct adp_spoa *spoa, adp_error *err)
+{
+    int code = pthread_create(&spoa->thread, NULL, run, spoa);
+    if (code)
+        return adp_error_set(err, ADP_EIO, "no thread for SPOP: %s", strerror(code));
+    spoa->running = true;
+    return 0;
+}
+
+void adp_spoa_stop(struct adp_spoa *spoa)
+{
+    uint64_t one = 1;
+    if (!spoa || !spoa->running)
+        return;
+    atomic_store_explicit(&spoa->stop, true, memory_order_release);
+    (void)!write(spoa->woken, &one, sizeof one);
+    pthread_join(spoa->thread, NULL);
+    spoa->running = false;
+}
+
+void adp_spoa_destroy(struct adp_spoa *spoa)
+{
+    if (!spoa)
+        return;
+    adp_spoa_stop(spoa);
+    for (uint32_t i = 0; i < ADP_SPOA_CONNECTIONS; i++)
+        if (spoa->peer[i].fd >= 0)
+            drop(spoa, &spoa->peer[i]);
+    if (spoa->epoll >= 0)
+        close(spoa->epoll);
+    if (spoa->woken >= 0)
+        close(spoa->woken);
+    free(spoa);
+}
+
+void adp_spoa_counts(const struct adp_spoa *spoa, uint64_t *ret_connections,
+                     uint64_t *ret_frames)
+{
+    *ret_connections = atomic_load_explicit(&spoa->connections, memory_order_relaxed);
+    *ret_frames = 0;
+    for (uint32_t i = 0; i <= ADP_DESK_BOUNDS; i++)
+        *ret_frames +=
+            atomic_load_explicit(&spoa->desk->counts.decided[i], memory_order_relaxed);
+}

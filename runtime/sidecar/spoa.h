@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* HAProxy's connections: a thread with its own desk and sockets, around spop.h.
+ *
+ * At most ADP_SPOA_CONNECTIONS; the next ones wait unaccepted. A connection whose other
+ * side takes nothing for ADP_SPOA_STALL_NS, or sends no hello in that time, is closed. */
+#ifndef ADP_SIDECAR_SPOA_H
+#define ADP_SIDECAR_SPOA_H
+
+#include "runtime/sidecar/desk.h"
+
+#define ADP_SPOA_CONNECTIONS 256u
+#define ADP_SPOA_STALL_NS    UINT64_C(10000000000)
+
+struct adp_spoa;
+
+/* `desk` is its thread's from now on; borrowed. ADP_ENOMEM, ADP_EIO. [control] */
+int adp_spoa_create(struct adp_spoa **ret, struct adp_desk *desk, adp_error *err);
+/* A listening socket; borrowed. Before the start. [control] */
+int adp_spoa_listen(struct adp_spoa *spoa, int fd, adp_error *err);
+int adp_spoa_start(struct adp_spoa *spoa, adp_error *err);
+/* Says goodbye to all, and ends the thread. [control] */
+void adp_spoa_stop(struct adp_spoa *spoa);
+void adp_spoa_destroy(struct adp_spoa *spoa);
+/* [any] */
+void adp_spoa_counts(const struct adp_spoa *spoa, uint64_t *ret_connections,
+                     uint64_t *ret_frames);
+
+#endif

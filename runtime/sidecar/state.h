@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* What the sidecar is made of; private to this room. */
+#ifndef ADP_SIDECAR_STATE_H
+#define ADP_SIDECAR_STATE_H
+
+#include "runtime/http/http.h"
+#include "runtime/sidecar/board.h"
+#include "runtime/sidecar/desk.h"
+#include "runtime/sidecar/sidecar.h"
+#include "runtime/sidecar/spoa.h"
+#include "runtime/sidecar/token.h"
+
+#include <pthread.h>
+
+#define ADP_MAX_LOOPS     12u
+#define ADP_MAX_WAITERS   16u
+#define ADP_RELOAD_ANSWER 4096u
+
+/* A thread that answers HTTP. */
+struct adp_loop {
+    struct adp_sidecar *sidecar;
+    uint32_t number;
+    pthread_t thread;
+    bool running; /* the thread is to be joined */
+    struct adp_http_server *server;
+    struct adp_desk desk;
+    int woken; /* an eventfd: a reload's answer is there */
+    /* Guards what stands below. */
+    pthread_mutex_t mutex;
+    struct adp_http_counts seen;            /* the server's, as of the last tick */
+    uint64_t answered[2 * ADP_MAX_WAITERS]; /* exchanges that `answer` is for */
+    uint32_t n_answered, answer_status;
+    char answer[ADP_RELOAD_ANSWER];
+};
+
+/* Who waits for a reload. */
+struct adp_waiter {
+    uint32_t loop;
+    uint64_t exchange;
+};
+
+struct adp_sidecar {
+    struct adp_sidecar_options options;
+    struct adp_config *first;       /* whose `serve:` is in force */
+    struct adp_config *config;      /* of the last reload: `scrape:`; may be `first` */
+    struct adp_serve_setting serve; /* first's, with our own names filled in */
+    adp_runtime *rt;
+    struct adp_board board;
+    struct adp_token token;
+
+    struct adp_socket socket[ADP_MAX_SOCKETS];
+    bool opened[ADP_MAX_SOCKETS]; /* by us: a unix socket's path is to be taken away */
+    uint32_t n_sockets;
+
+    struct adp_loop loop[ADP_MAX_LOOPS];
+    uint32_t n_loops;
+    struct adp_spoa *spoa;
+    struct adp_desk spop_desk;
+    int signals; /* a signalfd, of the first loop */
+    char *datagram;
+
+    /* Guards what stands below, and `scraper` against adp_scraper_wake. */
+    pthread_mutex_t mutex;
+    pthread_cond_t asked; /* something of it changed */
+    struct adp_scraper *scraper;
+    struct adp_waiter waiter[ADP_MAX_WAITERS];
+    uint32_t n_waiters;
+    bool reload, reopen, stop;
+    uint32_t stops; /* signals to stop so far */
+};
+
+/* Says a sentence to people. */
+void adp_sidecar_say(const struct adp_sidecar *s, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Asks the control thread for a reload; false: too many wait already. [any] */
+bool adp_sidecar_ask_reload(struct adp_sidecar *s, const struct adp_waiter *waiter);
+
+/* loop.c: makes a loop's server and desk; answers everything that comes to it. */
+int adp_loop_init(struct adp_loop *loop, struct adp_sidecar *s, uint32_t number,
+                  adp_error *err);
+void adp_loop_finish(struct adp_loop *loop);
+/* Gives a reload's answer to those of this loop that wait for it. [any] */
+void adp_loop_reloaded(struct adp_loop *loop, const struct adp_waiter *waiters,
+                       uint32_t n, uint32_t status, const char *answer);
+
+/* auth.c, decide.c: endpoints. */
+void adp_auth_answer(struct adp_loop *loop, const struct adp_http_request *request);
+void adp_decide_answer(struct adp_loop *loop, const struct adp_http_request *request);
+void adp_outcome_answer(struct adp_loop *loop, const struct adp_http_request *request);
+/* A status and one sentence, as an object. */
+void adp_refuse(struct adp_loop *loop, const struct adp_http_request *request,
+                uint32_t status, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+#endif
