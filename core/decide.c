@@ -48,7 +48,8 @@ struct request {
     const double *value; /* of each signal of the set */
     double given[ADP_MAX_KNOWN];
     struct adp_name id, tenant, session, slo_class;
-    size_t id_len; /* as the host gave it */
+    size_t id_len, joined_len; /* as the host gave it; joined: 0, too long or no id */
+    char joined[ADP_SPLIT_JOINED];
     struct adp_request facts;
     struct adp_split split;
     bool governed;
@@ -63,26 +64,20 @@ struct answer {
 
 /* --- facts --- */
 
-static uint64_t key_of(const struct adp_name *name)
-{
-    return name->p ? XXH3_64bits(name->p, name->n) : 0;
-}
-
 static void take_facts(struct request *rq, const struct adp_facts *facts)
 {
     static const struct adp_facts unknown = { .size = sizeof unknown };
     const struct adp_facts *f = facts ? facts : &unknown;
-    rq->id_len = adp_name_set(&rq->id, f->request_id);
     adp_name_set(&rq->tenant, f->tenant);
     adp_name_set(&rq->session, f->session);
     adp_name_set(&rq->slo_class, f->slo_class);
     rq->facts = (struct adp_request) {
         .size = sizeof rq->facts,
-        .tenant = rq->tenant.p,
-        .session = rq->session.p,
-        .slo_class = rq->slo_class.p,
-        .tenant_key = key_of(&rq->tenant),
-        .session_key = key_of(&rq->session),
+        .tenant = f->tenant ? rq->tenant.own : NULL,
+        .session = f->session ? rq->session.own : NULL,
+        .slo_class = f->slo_class ? rq->slo_class.own : NULL,
+        .tenant_key = rq->tenant.hash,
+        .session_key = rq->session.hash,
         .present = f->present & (ADP_PROMPT | ADP_OUTPUT | ADP_PRIORITY | ADP_DEADLINE),
         .prompt_tokens = f->prompt_tokens,
         .max_output_tokens = f->max_output_tokens,
@@ -93,6 +88,19 @@ static void take_facts(struct request *rq, const struct adp_facts *facts)
         rq->facts.present &= ~(uint32_t)ADP_DEADLINE;
 }
 
+/* The id, and what follows from it later: put together here, so that it has arrived where it
+ * is read from when it is asked for. */
+static void take_id(struct request *rq, const struct adp_facts *facts)
+{
+    const struct adp_generation *g = rq->generation;
+    const char *id = facts ? facts->request_id : NULL;
+    rq->id_len = adp_name_set(&rq->id, id);
+    rq->joined_len =
+        id ? adp_split_join(rq->joined, g->salt, g->salt_len, id, rq->id_len) : 0;
+    if (id)
+        adp_ticket_foresee(rq->lane, &rq->id);
+}
+
 /* Arm and draw. Without an id nothing ties a retry to its first try: governed only when
  * all are, and the draw comes from the lane's own count. */
 static void split(struct request *rq, const struct adp_facts *facts)
@@ -100,7 +108,8 @@ static void split(struct request *rq, const struct adp_facts *facts)
     const struct adp_generation *g = rq->generation;
     const char *id = facts ? facts->request_id : NULL;
     if (id) {
-        rq->split = adp_split_of(g->salt, g->salt_len, id, rq->id_len);
+        rq->split = rq->joined_len ? adp_split_joined(rq->joined, rq->joined_len)
+                                   : adp_split_of(g->salt, g->salt_len, id, rq->id_len);
         rq->governed = rq->split.arm < g->enforce;
         if (rq->lane->has_draw)
             rq->split.draw = rq->lane->draw;
@@ -501,6 +510,7 @@ int adp_decide(struct adp_lane *lane, struct adp_generations *generations,
         };
         return ADP_ESTATE;
     }
+    take_id(&rq, facts);
     take_facts(&rq, facts);
     split(&rq, facts);
     if (metrics)

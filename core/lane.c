@@ -70,6 +70,7 @@ size_t adp_name_set(struct adp_name *name, const char *text)
 {
     name->p = NULL;
     name->n = 0;
+    name->hash = 0;
     if (!text)
         return 0;
     size_t len = strlen(text);
@@ -78,6 +79,8 @@ size_t adp_name_set(struct adp_name *name, const char *text)
     if (len <= ADP_ID_MAX && adp_pen_keeps(text, len)) {
         memcpy(name->own, text, len);
         name->n = (uint8_t)len;
+        /* Of the host's bytes, the same as ours: ours were written this moment. */
+        name->hash = XXH3_64bits(text, len);
         return len;
     }
     XXH128_hash_t h = XXH3_128bits(text, len);
@@ -86,6 +89,7 @@ size_t adp_name_set(struct adp_name *name, const char *text)
     at += put_hex(name->own + at, h.high64);
     at += put_hex(name->own + at, h.low64);
     name->n = (uint8_t)at;
+    name->hash = XXH3_64bits(name->own, at);
     return len;
 }
 

@@ -22,6 +22,7 @@ enum {
 struct adp_name {
     const char *p; /* NULL: not known; else `own` */
     uint8_t n;
+    uint64_t hash; /* XXH3-64 of the text as recorded; 0 when not known */
     /* Zeros behind the text: whoever copies ADP_ID_MAX bytes, which costs less than to copy
      * n, copies nothing else of ours. */
     char own[ADP_ID_MAX + 1];

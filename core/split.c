@@ -7,8 +7,6 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-enum { AT_ONCE = 512 }; /* longest salt, NUL and id that are hashed from one buffer */
-
 double adp_split_unit(uint64_t bits)
 {
     return (double)(bits >> 11) * 0x1p-53;
@@ -25,19 +23,33 @@ static XXH128_hash_t hash_parts(const char *salt, size_t salt_len, const char *i
     return XXH3_128bits_digest(&state);
 }
 
+static struct adp_split split_of(XXH128_hash_t h)
+{
+    return (struct adp_split) { .arm = adp_split_unit(h.high64),
+                                .draw = adp_split_unit(h.low64) };
+}
+
+size_t adp_split_join(char to[ADP_SPLIT_JOINED], const char *salt, size_t salt_len,
+                      const char *id, size_t id_len)
+{
+    if (salt_len >= ADP_SPLIT_JOINED || id_len >= ADP_SPLIT_JOINED - salt_len)
+        return 0;
+    memcpy(to, salt, salt_len);
+    to[salt_len] = '\0';
+    memcpy(to + salt_len + 1, id, id_len);
+    return salt_len + 1 + id_len;
+}
+
+struct adp_split adp_split_joined(const char *joined, size_t len)
+{
+    return split_of(XXH3_128bits(joined, len));
+}
+
 struct adp_split adp_split_of(const char *salt, size_t salt_len, const char *id,
                               size_t id_len)
 {
-    char joined[AT_ONCE];
-    XXH128_hash_t h;
-    if (salt_len < AT_ONCE && id_len < AT_ONCE - salt_len) {
-        memcpy(joined, salt, salt_len);
-        joined[salt_len] = '\0';
-        memcpy(joined + salt_len + 1, id, id_len);
-        h = XXH3_128bits(joined, salt_len + 1 + id_len);
-    } else {
-        h = hash_parts(salt, salt_len, id, id_len);
-    }
-    return (struct adp_split) { .arm = adp_split_unit(h.high64),
-                                .draw = adp_split_unit(h.low64) };
+    char joined[ADP_SPLIT_JOINED];
+    size_t len = adp_split_join(joined, salt, salt_len, id, id_len);
+    return len ? adp_split_joined(joined, len)
+               : split_of(hash_parts(salt, salt_len, id, id_len));
 }

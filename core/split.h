@@ -20,6 +20,14 @@ struct adp_split {
 struct adp_split adp_split_of(const char *salt, size_t salt_len, const char *id,
                               size_t id_len);
 
+/* The same in two steps, for whoever has something to do in between: what was just put
+ * together byte by byte cannot be read in large pieces at once. Join returns the length, or
+ * 0 when it is too long for that. [hot] */
+enum { ADP_SPLIT_JOINED = 512 };
+size_t adp_split_join(char to[ADP_SPLIT_JOINED], const char *salt, size_t salt_len,
+                      const char *id, size_t id_len);
+struct adp_split adp_split_joined(const char *joined, size_t len);
+
 /* 53 bits of `bits` as a number in [0, 1). */
 double adp_split_unit(uint64_t bits);
 

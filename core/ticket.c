@@ -4,9 +4,6 @@
 
 #include <string.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 enum { FREE, WAITING, SETTLING, PHASE = 3, WAYS = 4, TRIES = 8, LOOKS = 4 };
 
 static uint64_t state_of(uint64_t use, unsigned phase)
@@ -158,12 +155,22 @@ static uint32_t worst_way(const _Atomic uint64_t *set,
     return oldest;
 }
 
+static _Atomic uint64_t *set_of(const struct adp_lane *lane, uint64_t hash)
+{
+    return lane->index + (uint64_t)((uint32_t)hash & lane->ticket_mask) * WAYS;
+}
+
+void adp_ticket_foresee(const struct adp_lane *lane, const struct adp_name *id)
+{
+    __builtin_prefetch((const void *)set_of(lane, id->hash), 1);
+}
+
 /* Notes where an id waits. A full set forgets its oldest way: that request can then be
  * settled by its handle only, and is LOST in time otherwise. */
 static void index_add(struct adp_lane *lane, const struct adp_ticket_slot *slots,
                       uint32_t mask, uint64_t hash, uint32_t turn)
 {
-    _Atomic uint64_t *set = lane->index + (uint64_t)((uint32_t)hash & mask) * WAYS;
+    _Atomic uint64_t *set = set_of(lane, hash);
     uint32_t way = worst_way(set, slots, mask, turn);
     atomic_store_explicit(&set[way], (hash >> 32) << 32 | turn, memory_order_release);
 }
@@ -194,7 +201,7 @@ uint64_t adp_ticket_take(struct adp_lane *lane, struct adp_generations *generati
     struct adp_ticket_slot *to = slot ? slot : &none;
     uint64_t use =
         slot ? (atomic_load_explicit(&slot->state, memory_order_relaxed) >> 2) + 1 : 0;
-    uint64_t hash = id->p ? XXH3_64bits(id->p, id->n) : 0;
+    uint64_t hash = id->hash;
 
     to->deadline_ns = now_ns + generation->ticket_ns;
     atomic_store_explicit(&to->generation, generation->number, memory_order_relaxed);
@@ -219,6 +226,8 @@ uint64_t adp_ticket_take(struct adp_lane *lane, struct adp_generations *generati
     atomic_store_explicit(&slot->state, state_of(use, WAITING), memory_order_release);
     if (id->p)
         index_add(lane, slots, mask, hash, turn);
+    __builtin_prefetch(&slots[(turn + 1) & mask], 1);
+    __builtin_prefetch(slots[(turn + 1) & mask].id + ADP_ID_MAX / 2, 1);
     return handle_of(lane->number, turn & mask, use);
 }
 
@@ -283,7 +292,7 @@ static int settle(struct adp_lane *lane, struct adp_generations *generations,
     if (handle) {
         slot = claim_by_handle(lane->region, handle, &use);
     } else if (id->p) {
-        uint64_t hash = XXH3_64bits(id->p, id->n);
+        uint64_t hash = id->hash;
         uint32_t i = 0, lanes = adp_region_shape(lane->region)->lanes;
         for (uint32_t l = 1; !slot && l <= lanes; l++) {
             slot = claim_by_id(lane->region, l, id, hash, &use, &i);

@@ -24,6 +24,9 @@
 #define ADP_TICKET_NO_SLOT                                                               \
     0xffffffu /* in a handle: nothing waits, the number is only a name */
 
+/* Has on its way what adp_ticket_take will look up for this id. [hot], the lane's thread. */
+void adp_ticket_foresee(const struct adp_lane *lane, const struct adp_name *id);
+
 /* Takes a slot for a request that runs; `tickets` are the policies' (0: none set).
  * Returns its handle. Also gives up waiting slots that are too old. [hot], the lane's
  * thread. */

@@ -284,20 +284,25 @@ static char *put_whys(char *p, const struct adp_words *words, const struct signa
     return p;
 }
 
-/* Ages are kept to the microsecond. Of what was measured at once all are the same, and written once. */
+/* Ages are kept to the microsecond. Of what was measured at once all are the same, and
+ * written once. */
 struct aged {
     uint64_t ns;
     char text[ADP_PEN_SECONDS];
-    size_t len; /* 0: none yet */
+    size_t len;
 };
+
+static void spell_age(struct aged *to, uint64_t ns)
+{
+    to->ns = ns;
+    to->len = (size_t)(adp_pen_seconds(to->text, ns) - to->text);
+}
 
 static char *put_age(char *p, double age_s, struct aged *last)
 {
     uint64_t ns = age_s > 0 ? (uint64_t)(int64_t)(age_s * 1e9 + 0.5) : 0;
-    if (!last->len || ns != last->ns) {
-        last->ns = ns;
-        last->len = (size_t)(adp_pen_seconds(last->text, ns) - last->text);
-    }
+    if (ns != last->ns)
+        spell_age(last, ns);
     memcpy(p, last->text, sizeof last->text);
     return p + last->len;
 }
@@ -305,7 +310,7 @@ static char *put_age(char *p, double age_s, struct aged *last)
 static char *put_ages(char *p, const struct adp_words *words, const struct signals *s)
 {
     struct aged last;
-    last.len = 0;
+    spell_age(&last, 0);
     p = adp_pen_text(p, ",\"ages\":{");
     for (uint32_t i = 0; i < s->n; i++) {
         if (!s->told[i].present || !s->told[i].explained)
@@ -319,18 +324,17 @@ static char *put_ages(char *p, const struct adp_words *words, const struct signa
 
 /* The same of a decision that saw just what its snapshot holds. */
 static char *put_ages_seen(char *p, const struct adp_words *words,
-                           const struct adp_rec_decision *r, const struct adp_seen *seen)
+                           const struct adp_rec_decision *r, const struct adp_seen *seen,
+                           struct aged *last)
 {
-    struct aged last;
     double later_s = later_than(r, seen);
-    last.len = 0;
     p = adp_pen_text(p, ",\"ages\":{");
     for (uint64_t there = r->present; there; there &= there - 1) {
         uint32_t i = (uint32_t)__builtin_ctzll(there);
         if (i >= seen->n || i >= words->n_signals)
             break;
         p = put_key(p, words, i);
-        p = put_age(p, seen->reading[i].age_s + later_s, &last);
+        p = put_age(p, seen->reading[i].age_s + later_s, last);
     }
     *p++ = '}';
     return p;
@@ -597,7 +601,9 @@ static bool put_rest(struct adp_line *to, const struct adp_rec_decision *r,
                      struct adp_tag tag)
 {
     struct signals s; /* not zeroed: s.n says how much of it is set */
+    struct aged last; /* spelled here, so that it has arrived where it is copied from */
     bool kept = false;
+    spell_age(&last, seen && r->mono_ns > seen->mono_ns ? r->mono_ns - seen->mono_ns : 0);
     size_t room = FIXED_ROOM + ADP_PEN_ESCAPE * (parts->tenant.n + parts->session.n +
                                                  parts->slo_class.n);
     s.n = 0;
@@ -626,7 +632,7 @@ static bool put_rest(struct adp_line *to, const struct adp_rec_decision *r,
     else if (words)
         p = put_whys(p, words, &s);
     if (words) {
-        p = kept ? put_ages_seen(p, words, r, seen) : put_ages(p, words, &s);
+        p = kept ? put_ages_seen(p, words, r, seen, &last) : put_ages(p, words, &s);
         p = put_members(p, words->tail);
     }
     p = r->flags & ADP_REC_SHADOW ? adp_pen_text(p, ",\"role\":\"shadow\"")

@@ -25,6 +25,7 @@ static _Atomic bool stop;
 static _Atomic uint64_t decided, reloads_made;
 static _Atomic uint64_t settled, given_up;
 static uint64_t hash[SERIES]; /* of the two configurations */
+static _Atomic uint32_t interned;
 
 /* Two configurations that take turns. */
 static const char *turn(unsigned i)
@@ -53,6 +54,24 @@ static int settle_one(adp_lane *lane, uint64_t id)
     return adp_lane_outcome(lane, id, NULL, &done);
 }
 
+/* On the metric that was interned last, whose value is its number. */
+static int decide_by_number(adp_lane *lane, const adp_facts *facts, adp_decision *ret)
+{
+    uint32_t id = atomic_load(&interned);
+    const adp_sample samples[] = { { .id = 1, .value = 0.25 },
+                                   { .id = id, .value = id } };
+    return adp_lane_decide_ids(lane, samples, 2, facts, ret);
+}
+
+static void intern_next(void)
+{
+    uint32_t next = atomic_load(&interned) + 1, id = 0;
+    char name[16];
+    snprintf(name, sizeof name, "m%u", next);
+    must(adp_runtime_intern(rt, name, NULL, &id, NULL) == 0 && id == next, "no number");
+    atomic_store(&interned, next);
+}
+
 static void *decide_and_settle(void *arg)
 {
     adp_lane *lane = arg;
@@ -62,7 +81,10 @@ static void *decide_and_settle(void *arg)
         adp_facts facts = { .size = sizeof facts, .request_id = id };
         adp_decision d;
         snprintf(id, sizeof id, "%p-%lu", arg, i);
-        must(adp_lane_decide(lane, &facts, &d) == 0 && d.admitted, "not admitted");
+        must((i % 3 ? adp_lane_decide(lane, &facts, &d)
+                    : decide_by_number(lane, &facts, &d)) == 0 &&
+                 d.admitted,
+             "not admitted");
         atomic_fetch_add(&decided, 1);
         if (i % BURST == 0)
             usleep(200); /* the log may keep up */
@@ -95,6 +117,8 @@ static void *publish_again_and_again(void *arg)
 {
     (void)arg;
     for (unsigned i = 0; !atomic_load(&stop); i++) {
+        if (i % 8 == 0 && interned < 60000) /* the same often enough to be told */
+            intern_next();
         publish(rt, i % 2
                         ? "vllm:kv_cache_usage_perc 0.5\n"
                         : "vllm:kv_cache_usage_perc 0.25\nvllm:num_requests_waiting 3\n");
@@ -106,9 +130,9 @@ static void *publish_again_and_again(void *arg)
 /* --- reading back --- */
 
 struct seen {
-    uint64_t decisions[2]; /* governing, shadow */
-    uint64_t outcomes, lost;
-    uint64_t next[LANES]; /* by lane: the number that comes next */
+    uint64_t decisions[2];          /* governing, shadow */
+    uint64_t outcomes, lost, given; /* given: with metrics by number */
+    uint64_t next[LANES];           /* by lane: the number that comes next */
 };
 
 static uint64_t number_at(const char *line, const char *key)
@@ -145,6 +169,16 @@ static void look_at(const char *line, struct seen *seen)
                  (unsigned long long)hash[second]);
         ck_assert_msg(shadow || has(line, config), "%s", line);
         seen->decisions[shadow]++;
+        const char *given = strstr(line, "\"metrics\":{");
+        if (given) {
+            char want[64];
+            uint64_t id = number_at(given, ",\"m");
+            snprintf(want, sizeof want,
+                     "\"metrics\":{\"vllm:kv_cache_usage_perc\":0.25,\"m%llu\":%llu}",
+                     (unsigned long long)id, (unsigned long long)id);
+            ck_assert_msg(strncmp(given, want, strlen(want)) == 0, "%s", line);
+            seen->given++;
+        }
     }
 }
 
@@ -183,6 +217,11 @@ START_TEST(under_traffic_no_record_no_ticket_no_count_is_lost_or_doubled)
     const struct adp_host_options roomy = { .ring_kb = 8192 };
     rt = started(turn(0), &roomy);
     hash[0] = stats(rt).config;
+    uint32_t id;
+    ck_assert_int_eq(adp_runtime_intern(rt, "vllm:kv_cache_usage_perc", NULL, &id, NULL),
+                     0);
+    interned = id;
+    intern_next();
     for (int i = 0; i < THREADS; i++)
         lane[i] = lane_of(rt);
     pthread_create(&publishing, NULL, publish_again_and_again, NULL);
@@ -216,6 +255,7 @@ START_TEST(under_traffic_no_record_no_ticket_no_count_is_lost_or_doubled)
 
     read_log(&seen);
     ck_assert_uint_eq(seen.lost, s.dropped);
+    ck_assert_uint_gt(seen.given, 0);
     ck_assert_uint_eq(seen.decisions[0] + seen.decisions[1] + seen.outcomes + seen.lost,
                       s.decisions + s.outcomes);
 
