@@ -205,6 +205,8 @@ const struct adp_view *adp_traffic_next(struct adp_traffic *t)
 static uint32_t next_end(struct adp_traffic *t)
 {
     uint32_t dice = (uint32_t)(adp_subject_next(&t->seed) % 10);
+    if (t->plan.only_end)
+        return t->plan.only_end;
     if (!t->plan.every_end)
         return dice < 8 ? ADP_DONE : ADP_FAILED;
     return dice < 4 ? ADP_DONE : ADP_DONE + dice % ADP_LOST;
@@ -306,6 +308,41 @@ void adp_play_all(const struct adp_subject *subject, const struct adp_plan *plan
     for (uint32_t i = 0; i < n; i++)
         said[i] = adp_play_step(&play);
     adp_play_close(&play);
+}
+
+/* --- after a long rest --- */
+
+static uint32_t count_admitted(struct adp_play *play, uint32_t n)
+{
+    uint32_t admitted = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        play->traffic.now_ns += 1000000000u;
+        admitted += adp_play_step(play).action == ADP_ADMIT;
+    }
+    return admitted;
+}
+
+void adp_play_must_recover(struct adp_play *play, const struct adp_start *start,
+                           uint32_t days, uint32_t n, const char *how)
+{
+    enum { LEAST = 8, SHARE = 4 }; /* below a quarter of what the new one admits */
+    struct adp_plan plan = { .seed = adp_subject_next(&play->traffic.seed),
+                             .presence = play->traffic.plan.presence,
+                             .only_end = ADP_DONE,
+                             .pending = 1 };
+    struct adp_play fresh;
+    plan.start_ns = play->traffic.now_ns + days * UINT64_C(86400000000000);
+    adp_play_open(&fresh, play->subject, &plan, start);
+    adp_traffic_init(&play->traffic, play->subject, &plan, start->param);
+    uint32_t here = count_admitted(play, n), there = count_admitted(&fresh, n);
+    if (here < there / SHARE) /* who learns by the window learns otherwise now */
+        here = count_admitted(play, n);
+    adp_play_close(&fresh);
+    if (there >= LEAST && here < there / SHARE)
+        adp_trial_fail(play->subject->trial,
+                       "%s, %u days later, with no ticket out, it admits %u of %u "
+                       "requests, a new instance %u",
+                       how, days, here, n, there);
 }
 
 uint32_t adp_play_differ(const struct adp_said *a, const struct adp_said *b, uint32_t n)

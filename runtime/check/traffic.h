@@ -29,6 +29,7 @@ struct adp_plan {
     uint32_t fill_signals, fill_facts, fill_measures; /* below ADP_FILLS; 0: zero */
     bool every_end;    /* outcomes of every kind, NOT_RUN for the admitted too */
     bool no_replicas;  /* never a reading per replica */
+    uint32_t only_end; /* enum adp_end of every outcome of the admitted; 0: as above */
     uint32_t pending;  /* outcomes that wait at most; 0: 32 */
     uint64_t start_ns; /* of the clock; 0: 10^12 */
 };
@@ -77,6 +78,14 @@ void adp_play_close(struct adp_play *play);
 /* All three: n answers of a fresh instance into said[]. */
 void adp_play_all(const struct adp_subject *subject, const struct adp_plan *plan,
                   const struct adp_start *start, struct adp_said *said, uint32_t n);
+
+/* An instance whose tickets have all come back is left alone for `days`, and is asked n
+ * requests, a second between them, as is a new one. The check ends if it admits next to none
+ * where the new one admits, and of n more likewise: what it has learnt may show, and what it
+ * has spent, but not for ever. `how` it
+ * came there, for the message. */
+void adp_play_must_recover(struct adp_play *play, const struct adp_start *fresh,
+                           uint32_t days, uint32_t n, const char *how);
 
 /* The first place where two streams of answers differ; n: nowhere. */
 uint32_t adp_play_differ(const struct adp_said *a, const struct adp_said *b, uint32_t n);
