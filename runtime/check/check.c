@@ -112,6 +112,11 @@ static const struct check {
       "declare the comparison that decide makes, with the same operator and parameter; "
       "where refusing is no matter of thresholds declare no gates and set margin" },
 
+    { "B13", "its calls change nothing in the process", 8, "S1", "B1",
+      adp_check_calls_change_nothing,
+      "leave rounding and floating-point traps, signals, locale, folder, umask and "
+      "environment as they are: they are the host's, and every other policy's" },
+
     { "L3", "a second copy of the file has its own state", 1, "B2", "B1",
       adp_check_copy_is_apart,
       "keep nothing that is shared by name, number or thread: what create returns is the "
