@@ -112,7 +112,7 @@ static const struct check {
       "declare the comparison that decide makes, with the same operator and parameter; "
       "where refusing is no matter of thresholds declare no gates and set margin" },
 
-    { "B13", "its calls change nothing in the process", 8, "S1", "B1",
+    { "B13", "its calls change nothing in the process", 8, "S1", "B1 B8",
       adp_check_calls_change_nothing,
       "leave rounding and floating-point traps, signals, locale, folder, umask and "
       "environment as they are: they are the host's, and every other policy's" },
@@ -267,6 +267,7 @@ static void take_result(struct adp_check_result *result, const struct run *run,
     if (slate->status && child->end == ADP_CHILD_RETURNED) {
         result->status =
             slate->status == ADP_CHECK_SKIP + 1 ? ADP_CHECK_SKIP : ADP_CHECK_FAIL;
+        *ret_died = slate->spoils && result->status == ADP_CHECK_FAIL;
     } else if (child->finished) {
         result->status = ADP_CHECK_PASS;
     } else {
@@ -296,7 +297,7 @@ static void ask(struct run *run, int i, struct adp_check_result *result)
     memcpy(policy, slate->policy, sizeof policy);
     memset(slate, 0, sizeof *slate);
     memcpy(slate->policy, policy, sizeof policy);
-    struct adp_child_limit limit = { run->options.limit_ms, run->options.stop };
+    struct adp_child_limit limit = { run->options.limit_ms, run->options.stop, false };
     adp_child_run(&child, limit, work, &w);
     result->ms = now_ms() - from;
     take_result(result, run, &child, &run->died[i]);

@@ -27,6 +27,7 @@ static void map(struct adp_trial *trial)
 {
     const struct adp_policy *entry;
     struct adp_error err = { 0 };
+    adp_trap_fence(trial);
     adp_trial_at(trial, ADP_CALL_LOAD);
     if (adp_loader_map(&entry, trial->path, trial->sha256, &err) < 0)
         adp_trial_fail(trial, "the file %s", err.text);

@@ -3,6 +3,7 @@
 #include "runtime/check/checks.h"
 
 #include "runtime/check/subject.h"
+#include "runtime/check/trap.h"
 #include "runtime/loader/table.h"
 
 #include <link.h>
@@ -118,6 +119,7 @@ void adp_check_tables_are_sound(struct adp_trial *trial)
     const struct adp_policy *entry;
     struct adp_policy head = { 0 };
     struct adp_error err = { 0 };
+    adp_trap_fence(trial);
     adp_trial_at(trial, ADP_CALL_LOAD);
     if (adp_loader_map(&entry, trial->path, trial->sha256, &err) < 0)
         adp_trial_fail(trial, "the file %s", err.text);

@@ -2,6 +2,8 @@
 /* The policy under check (runtime/check/subject.h). */
 #include "runtime/check/subject.h"
 
+#include "runtime/check/trap.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -32,6 +34,7 @@ void adp_subject_load(struct adp_subject *ret, struct adp_trial *trial, const ch
     struct adp_signals *set;
     *ret = (struct adp_subject) { .trial = trial };
     adp_trial_at(trial, ADP_CALL_LOAD);
+    adp_trap_fence(trial);
     bool own = strcmp(path, trial->path) == 0;
     if (adp_loader_load(&ret->loaded, path, own ? trial->sha256 : NULL, &err) < 0)
         adp_trial_fail(trial, "it cannot be loaded: %s", err.text);
@@ -127,11 +130,16 @@ void adp_subject_create(struct adp_instance *ret, const struct adp_subject *subj
 void adp_subject_must_create(struct adp_instance *ret, const struct adp_subject *subject,
                              const struct adp_start *start)
 {
+    static const char hint[] = "; what `config:` would hold is given with --config";
     adp_subject_create(ret, subject, start);
-    if (!ret->made)
-        adp_trial_fail(subject->trial,
-                       "create refused parameters within their bounds%s%s",
-                       ret->error[0] ? ": " : ", without a word", ret->error);
+    if (ret->made)
+        return;
+    bool wants =
+        subject->policy->flags & ADP_TAKES_CONFIG && !subject->trial->options->config;
+    adp_trial_spoils(subject->trial);
+    adp_trial_fail(subject->trial, "create refused parameters within their bounds%s%s%s",
+                   ret->error[0] ? ": " : ", without a word", ret->error,
+                   wants ? hint : "");
 }
 
 void adp_subject_destroy(const struct adp_subject *subject, struct adp_instance *i)
