@@ -104,7 +104,7 @@ void adp_subject_create(struct adp_instance *ret, const struct adp_subject *subj
 {
     struct adp_setup setup = {
         .size = sizeof setup,
-        .n_instances = 1,
+        .n_instances = start->n_instances ? start->n_instances : 1,
         .param = start->param,
         .config = subject->policy->flags & ADP_TAKES_CONFIG
                       ? subject->trial->options->config
