@@ -272,7 +272,7 @@ static uint32_t next_end(struct adp_traffic *t)
 static void give_back(struct adp_traffic *t, const struct adp_instance *instance,
                       uint64_t ticket, uint32_t end)
 {
-    bool ran = end != ADP_NOT_RUN && end != ADP_LOST;
+    bool ran = end <= ADP_CANCELLED;
     uint32_t dice = (uint32_t)adp_subject_next(&t->seed), fill = t->plan.fill_measures;
     struct adp_outcome o = {
         .size = sizeof o,
@@ -379,27 +379,52 @@ static uint32_t count_admitted(struct adp_play *play, uint32_t n)
     return admitted;
 }
 
+/* Of n requests: how many it admits, and how many a new instance does. */
+struct look {
+    uint32_t here, there;
+};
+
+static struct look look(struct adp_play *play, const struct adp_start *start,
+                        const struct adp_plan *plan, uint32_t n)
+{
+    struct adp_play fresh;
+    struct look l;
+    adp_play_open(&fresh, play->subject, plan, start);
+    adp_traffic_init(&play->traffic, play->subject, plan, start->param);
+    l.here = count_admitted(play, n);
+    l.there = count_admitted(&fresh, n);
+    adp_play_close(&fresh);
+    return l;
+}
+
+/* Next to none of what the new one admits. */
+static bool refuses_most(struct look l)
+{
+    enum { LEAST = 8, SHARE = 4 };
+    return l.there >= LEAST && l.here < l.there / SHARE;
+}
+
 void adp_play_must_recover(struct adp_play *play, const struct adp_start *start,
                            uint32_t days, uint32_t n, const char *how)
 {
-    enum { LEAST = 8, SHARE = 4 }; /* below a quarter of what the new one admits */
     struct adp_plan plan = { .seed = adp_subject_next(&play->traffic.seed),
                              .presence = play->traffic.plan.presence,
                              .only_end = ADP_DONE,
                              .pending = 1 };
-    struct adp_play fresh;
     plan.start_ns = play->traffic.now_ns + days * UINT64_C(86400000000000);
-    adp_play_open(&fresh, play->subject, &plan, start);
-    adp_traffic_init(&play->traffic, play->subject, &plan, start->param);
-    uint32_t here = count_admitted(play, n), there = count_admitted(&fresh, n);
-    if (here < there / SHARE) /* who learns by the window learns otherwise now */
-        here = count_admitted(play, n);
-    adp_play_close(&fresh);
-    if (there >= LEAST && here < there / SHARE)
-        adp_trial_fail(play->subject->trial,
-                       "%s, %u days later, with no ticket out, it admits %u of %u "
-                       "requests, a new instance %u",
-                       how, days, here, n, there);
+    struct look l = look(play, start, &plan, n);
+    if (!refuses_most(l))
+        return;
+    /* Readings that it has learnt to be careful from: now there are none. */
+    plan.presence = ADP_PRESENCE_NONE;
+    plan.start_ns = play->traffic.now_ns;
+    struct look calm = look(play, start, &plan, n);
+    if (calm.there && !refuses_most(calm))
+        return;
+    adp_trial_fail(play->subject->trial,
+                   "%s, %u days later, with no ticket out, it admits %u of %u requests, "
+                   "a new instance %u",
+                   how, days, l.here, n, l.there);
 }
 
 uint32_t adp_play_differ(const struct adp_said *a, const struct adp_said *b, uint32_t n)
