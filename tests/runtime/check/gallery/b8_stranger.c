@@ -9,8 +9,8 @@ enum { TICKET = 7, MANY = 3 };
 static void *create(const adp_setup *setup)
 {
     uint32_t *flying = calloc(1, sizeof *flying);
-    if (!flying && setup->error_cap)
-        setup->error[0] = '!';
+    if (!flying)
+        return adp_cannot(setup, "out of memory");
     return flying;
 }
 
