@@ -107,7 +107,7 @@ static void close_pens(void)
 {
     for (int i = 0; i < N_PENS; i++) {
         struct side *side = &yard.pens[i].side[yard.turn];
-        if (side->used)
+        if (side->used && !yard.tail) /* seen once is enough: it takes a system call */
             protect(&yard.pens[i], side, false);
         side->used = 0;
     }

@@ -130,6 +130,9 @@ void adp_check_tables_are_sound(struct adp_trial *trial)
         adp_trial_fail(trial, "%s", err.text);
     adp_trial_at(trial, ADP_CALL_NONE);
     snprintf(trial->slate->policy, sizeof trial->slate->policy, "%s", head.name);
+    if (trial->options->config && !(head.flags & ADP_TAKES_CONFIG))
+        adp_trial_fail(trial, "a config is given, as with `config:`, but it does not "
+                              "declare ADP_TAKES_CONFIG: the host would refuse it");
 }
 
 void adp_check_signals_are_known(struct adp_trial *trial)
@@ -140,7 +143,7 @@ void adp_check_signals_are_known(struct adp_trial *trial)
     uint32_t slot_of[ADP_MAX_SIGNALS], n_shipped;
     adp_subject_load(&subject, trial, trial->path);
     if (adp_subject_signals(&set, subject.loaded, &err) < 0)
-        adp_trial_skip(trial, "its signals cannot be declared: %s", err.text);
+        adp_trial_fail(trial, "its signals cannot be declared: %s", err.text);
     if (adp_loader_bind(subject.loaded, set, slot_of, &err) < 0)
         adp_trial_fail(trial, "%s", err.text);
     adp_dictionary(&n_shipped);

@@ -106,10 +106,29 @@ static bool at_threshold(struct adp_traffic *t, uint32_t slot, double *ret)
     return false;
 }
 
+/* Who declares no gates compares with parameters all the same: at one that lies in the
+ * signal's range. */
+static bool at_param(struct adp_traffic *t, uint32_t slot, double *ret)
+{
+    const struct adp_policy *p = t->subject->policy;
+    uint32_t from =
+        p->n_params ? (uint32_t)(adp_subject_next(&t->seed) % p->n_params) : 0;
+    for (uint32_t i = 0; i < p->n_params; i++) {
+        double at = t->param[(from + i) % p->n_params];
+        if (at < t->subject->lo[slot] || at > t->subject->hi[slot])
+            continue;
+        *ret = at;
+        return true;
+    }
+    return false;
+}
+
 static double reading(struct adp_traffic *t, uint32_t slot)
 {
     double value;
     if (chance(t, 0.4) && at_threshold(t, slot, &value))
+        return value;
+    if (!t->subject->policy->n_gates && chance(t, 0.2) && at_param(t, slot, &value))
         return value;
     return anywhere(t, slot);
 }

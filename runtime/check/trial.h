@@ -18,7 +18,8 @@
 /* Shared memory. Nothing here is to be trusted further than text is: the policy may have
  * written into it. */
 struct adp_slate {
-    uint32_t status; /* enum adp_check_status + 1; 0: nothing said */
+    uint32_t status;             /* enum adp_check_status + 1; 0: nothing said */
+    uint32_t creates, create_ms; /* calls that came back, and the time they took */
     uint32_t spoils; /* not 0: its failure would be that of every check after it */
     /* Written by every thread of the check, each for itself: relaxed. */
     _Atomic uint32_t view; /* number of the request at hand, from 1; 0: none */
