@@ -249,7 +249,7 @@ static void outcome(void *self, const adp_outcome *o)
     read_on(l, o->now_ns);
     if (o->kind == ADP_DONE || (ran && o->present & ADP_O_TTFT)) {
         move_front(l, place->end);
-    } else if (o->kind != ADP_LOST) {
+    } else if (ran || o->kind == ADP_NOT_RUN) { /* of another end nothing is known */
         double unread = place->end - l->front;
         if (unread > 0.0)
             move_front(l, l->front + (unread < place->tokens ? unread : place->tokens));

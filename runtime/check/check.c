@@ -9,6 +9,7 @@
 #include "runtime/loader/loader.h"
 
 #include <errno.h>
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -63,23 +64,24 @@ static const struct check {
       adp_check_signals_are_known,
       "declare the unit that `admitperf signals` lists for that name, and read the value "
       "as such" },
-    { "S3", "an extension that it does not know is NULL", 3, "S1", "",
+    { "S3", "an extension that it does not know is NULL", 3, "S1", "S2",
       adp_check_unknown_extension,
       "compare the id whole, and return NULL for all others" },
 
-    { "B1", "every verdict can be used", 2, "S1", "", adp_check_verdicts_are_usable,
+    { "B1", "every verdict can be used", 2, "S1", "S2", adp_check_verdicts_are_usable,
       "end every path of decide with adp_admit, adp_reject or adp_defer, and set only "
       "finite numbers" },
-    { "B2", "a verdict depends on instance and view alone", 1, "S1", "B1",
+    { "B2", "a verdict depends on instance and view alone", 1, "S1", "S2 B1",
       adp_check_is_deterministic,
       "take time from view->now_ns, chance from view->draw, settings from parameters; "
       "initialise all memory" },
-    { "B3", "instances share nothing", 1, "B2", "B1", adp_check_instances_share_nothing,
+    { "B3", "instances share nothing", 1, "B2", "S2 B1",
+      adp_check_instances_share_nothing,
       "move static variables into what create allocates" },
-    { "B4", "what is absent is not read", 2, "B3", "B1", adp_check_absent_is_not_read,
+    { "B4", "what is absent is not read", 2, "B3", "S2 B1", adp_check_absent_is_not_read,
       "ask adp_has (or use adp_ge and its kin) before view->signal, `present` before a "
       "fact or a measured number, and a string for NULL before its key" },
-    { "B5", "it stays within the structs it is given", 3, "B3", "B1",
+    { "B5", "it stays within the structs it is given", 3, "B3", "S2 B1",
       adp_check_stays_within_structs,
       "read and write no further than min_host_minor promises; ADP_HAS tells whether a "
       "newer field is there; view, request and outcome are the host's, only the verdict "
@@ -97,21 +99,26 @@ static const struct check {
       "take a ticket back in outcome whatever its kind; learn from DONE, FAILED and "
       "CANCELLED, release on NOT_RUN and LOST, each only for a ticket of its own; bound "
       "what waits" },
-    { "B9", "an instance that is over leaves nothing", 4, "S1", "B1",
+    { "B9", "an instance that is over leaves nothing", 4, "S1", "S2 B1",
       adp_check_leaves_nothing, "free in destroy what create and decide took" },
-    { "B10", "a create that fails says why and leaves nothing", 4, "S1", "B1",
+    { "B10", "a create that fails says why and leaves nothing", 4, "S1", "S2 B1",
       adp_check_survives_failing_create,
       "check every allocation; on failure free what was taken, write a sentence into "
       "setup->error and return NULL; in C++ and Rust catch what unwinds" },
-    { "B11", "saved state is the whole state, and no other is believed", 11, "B3", "B1",
-      adp_check_saves_and_restores,
+    { "B11", "saved state is the whole state, and no other is believed", 11, "B3",
+      "S2 B1", adp_check_saves_and_restores,
       "save every field that decide reads, with its length and a checksum over it "
       "(adp_saved_seal); start afresh when they do not match; write nothing when `cap` "
       "is too small" },
-    { "B12", "gates and margin agree with the verdicts", 9, "S1", "B1",
+    { "B12", "gates and margin agree with the verdicts", 9, "S1", "S2 B1",
       adp_check_gates_agree,
       "declare the comparison that decide makes, with the same operator and parameter; "
       "where refusing is no matter of thresholds declare no gates and set margin" },
+
+    { "B13", "its calls change nothing in the process", 8, "S1", "S2 B1 B8",
+      adp_check_calls_change_nothing,
+      "leave rounding and floating-point traps, signals, locale, folder, umask and "
+      "environment as they are: they are the host's, and every other policy's" },
 
     { "L3", "a second copy of the file has its own state", 1, "B2", "B1",
       adp_check_copy_is_apart,
@@ -167,7 +174,7 @@ struct run {
 static int find(const char *id, size_t len)
 {
     for (int i = 0; i < N_CHECKS; i++)
-        if (strlen(checks[i].id) == len && memcmp(checks[i].id, id, len) == 0)
+        if (strlen(checks[i].id) == len && strncasecmp(checks[i].id, id, len) == 0)
             return i;
     return -1;
 }
@@ -250,11 +257,15 @@ static void work(void *ctx)
 static void say_death(struct adp_check_result *result, const struct run *run,
                       const struct adp_child *child)
 {
-    char words[160], where[240];
+    char words[160], where[240], slow[100] = "";
+    const struct adp_slate *slate = run->trial.slate;
     adp_child_words(child, run->options.limit_ms, words, sizeof words);
-    adp_trial_where(run->trial.slate, where, sizeof where);
-    snprintf(result->seen, sizeof result->seen, "%s%s%s%s%s", words, *where ? " " : "",
-             where, child->said[0] ? "; it said: " : "", child->said);
+    adp_trial_where(slate, where, sizeof where);
+    if (child->end == ADP_CHILD_HUNG && slate->create_ms > run->options.limit_ms / 4)
+        snprintf(slow, sizeof slow, "; it was created %u times, which took %u ms",
+                 slate->creates, slate->create_ms);
+    snprintf(result->seen, sizeof result->seen, "%s%s%s%s%s%s", words, *where ? " " : "",
+             where, slow, child->said[0] ? "; it said: " : "", child->said);
 }
 
 static void take_result(struct adp_check_result *result, const struct run *run,
@@ -265,6 +276,7 @@ static void take_result(struct adp_check_result *result, const struct run *run,
     if (slate->status && child->end == ADP_CHILD_RETURNED) {
         result->status =
             slate->status == ADP_CHECK_SKIP + 1 ? ADP_CHECK_SKIP : ADP_CHECK_FAIL;
+        *ret_died = slate->spoils && result->status == ADP_CHECK_FAIL;
     } else if (child->finished) {
         result->status = ADP_CHECK_PASS;
     } else {
@@ -294,7 +306,7 @@ static void ask(struct run *run, int i, struct adp_check_result *result)
     memcpy(policy, slate->policy, sizeof policy);
     memset(slate, 0, sizeof *slate);
     memcpy(slate->policy, policy, sizeof policy);
-    struct adp_child_limit limit = { run->options.limit_ms, run->options.stop };
+    struct adp_child_limit limit = { run->options.limit_ms, run->options.stop, false };
     adp_child_run(&child, limit, work, &w);
     result->ms = now_ms() - from;
     take_result(result, run, &child, &run->died[i]);
@@ -352,6 +364,19 @@ static void run_all(struct run *run)
     run->report->policy[sizeof run->report->policy - 1] = '\0';
 }
 
+/* What `config:` would hold is one JSON object. */
+static int judge_config(const char *config, struct adp_error *err)
+{
+    json_error_t error;
+    json_t *object = config ? json_loads(config, JSON_REJECT_DUPLICATES, &error) : NULL;
+    if (config && !object)
+        return adp_error_set(err, ADP_EINVAL, "config is not JSON: %s, at byte %d",
+                             error.text, error.position);
+    bool is = !config || json_is_object(object);
+    json_decref(object);
+    return is ? 0 : adp_error_set(err, ADP_EINVAL, "config is JSON, but no object");
+}
+
 int adp_check_run(struct adp_check_report *ret, const char *path,
                   const struct adp_check_options *options, struct adp_error *err)
 {
@@ -369,6 +394,7 @@ int adp_check_run(struct adp_check_report *ret, const char *path,
     if (!run->options.percent)
         run->options.percent = 100;
     if ((r = choose(run, run->options.only, err)) < 0 ||
+        (r = judge_config(run->options.config, err)) < 0 ||
         (r = adp_file_read(&file, path, ADP_LOADER_MAX_BYTES, err)) < 0)
         goto out;
     slate = mmap(NULL, sizeof *slate, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,

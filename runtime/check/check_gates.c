@@ -112,6 +112,20 @@ static void judge_gates(struct judge *j, const struct adp_view *v,
         disagree(j, v, w, "but all gates of a rule hold");
 }
 
+/* For want of a reading is refused who has one missing. Rows of replicas, of which some
+ * may be missing, are not asked here. */
+static void judge_stale(const struct judge *j, const struct adp_view *v,
+                        const struct adp_verdict *w)
+{
+    uint32_t n = j->subject->policy->n_signals;
+    for (uint32_t i = 0; i < n; i++)
+        if (!(v->present >> i & 1) ||
+            adp_loaded_signal(j->subject->loaded, i).flags & ADP_REPLICAS)
+            return;
+    if (w->action != ADP_ADMIT && w->reason == ADP_R_SIGNAL_STALE)
+        disagree(j, v, w, "but every signal that it declares is there");
+}
+
 static void judge_margin(struct judge *j, const struct adp_view *v,
                          const struct adp_verdict *w)
 {
@@ -148,6 +162,7 @@ static void judge(struct judge *j, const struct adp_view *v, const struct adp_ve
     if (w->action != ADP_ADMIT && j->card.flags & ADP_BASELINE)
         disagree(j, v, w, "but its card says that it is a baseline");
     judge_chance(j, v, w);
+    judge_stale(j, v, w);
     if (j->subject->policy->n_gates)
         judge_gates(j, v, w);
     else

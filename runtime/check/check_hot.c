@@ -132,7 +132,7 @@ void adp_check_keeps_to_budget(struct adp_trial *trial)
     uint64_t *ns = adp_trial_shared(trial, BATCH * sizeof *ns);
     adp_subject_load(&subject, trial, trial->path);
     adp_subject_params(&subject, ADP_VALUES_TYPICAL, &seed, param);
-    struct adp_plan plan = { .seed = seed };
+    struct adp_plan plan = { .seed = seed, .no_edges = true };
     struct adp_start start = { .param = param };
     uint64_t clock_ns = clock_cost(ns);
     adp_play_open(&play, &subject, &plan, &start);

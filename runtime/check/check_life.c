@@ -6,8 +6,11 @@
 #include "runtime/check/hooks.h"
 #include "runtime/check/traffic.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
 
 static uint32_t count_entries(const char *folder)
 {
@@ -70,6 +73,9 @@ void adp_check_leaves_nothing(struct adp_trial *trial)
                        "bytes",
                        lives, (unsigned long long)(last.blocks - first.blocks),
                        (unsigned long long)(last.bytes - first.bytes));
+    if (last.mapped > first.mapped)
+        adp_trial_fail(trial, "%u lives of an instance left %llu bytes mapped", lives,
+                       (unsigned long long)(last.mapped - first.mapped));
     if (first.blocks && first.blocks != last.blocks)
         adp_trial_note(trial, "memory of one life was freed in the next");
     if (heap_after > heap + NOISE)
@@ -83,42 +89,156 @@ void adp_check_leaves_nothing(struct adp_trial *trial)
 
 /* --- create that fails --- */
 
-static void must_leave_nothing(struct adp_trial *trial, const struct adp_memory *before,
-                               const char *when)
+enum { ERROR_ROOM = 256 };
+
+/* Where create says why: this check's own, so that what is around it can be looked at. */
+static struct {
+    struct adp_trial *trial;
+    char text[ERROR_ROOM];
+    bool by_another; /* whether it says why is another check's to ask */
+    uint64_t cap;    /* 0: no error is wanted, and there is nowhere for it */
+} room;
+
+static const char UNTOUCHED = 0x7f;
+
+static bool is_utf8(const char *text)
+{
+    size_t n = strlen(text);
+    for (size_t i = 0; i < n;) {
+        unsigned char c = (unsigned char)text[i];
+        size_t more = c < 0x80   ? 0
+                      : c < 0xc2 ? n
+                      : c < 0xe0 ? 1
+                      : c < 0xf0 ? 2
+                      : c < 0xf5 ? 3
+                                 : n;
+        for (size_t k = 1; k <= more; k++)
+            if (i + k >= n || ((unsigned char)text[i + k] & 0xc0) != 0x80)
+                return false;
+        i += 1 + more;
+    }
+    return true;
+}
+
+/* NULL: nothing is. The room is large enough for whole sentences. */
+static const char *what_is_wrong_with(const char *text)
+{
+    size_t n = strlen(text);
+    for (size_t i = 0; i < n; i++)
+        if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f)
+            return "has control characters in it";
+    if (!is_utf8(text))
+        return "is not UTF-8";
+    if (n > 1 && isupper((unsigned char)text[0]) && islower((unsigned char)text[1]))
+        return "begins with a capital";
+    if (n && text[n - 1] == '.')
+        return "ends with a full stop";
+    return NULL;
+}
+
+static void judge_error(void)
+{
+    for (uint64_t i = room.cap; i < ERROR_ROOM; i++)
+        if (room.text[i] != (i ? UNTOUCHED : '\0'))
+            adp_trial_fail(room.trial,
+                           "create writes byte %llu of an error for which there are "
+                           "%llu, %s",
+                           (unsigned long long)i + 1, (unsigned long long)room.cap,
+                           room.trial->slate->doing);
+    if (room.cap && strnlen(room.text, room.cap) == room.cap)
+        adp_trial_fail(room.trial,
+                       "create leaves its error, of %llu bytes, without a NUL",
+                       (unsigned long long)room.cap);
+    const char *wrong = room.cap == ERROR_ROOM ? what_is_wrong_with(room.text) : NULL;
+    if (wrong)
+        adp_trial_fail(room.trial, "what create says %s: \"%s\"", wrong, room.text);
+}
+
+static void *create_judged(const struct adp_policy *policy, const struct adp_setup *setup)
+{
+    struct adp_setup s = *setup;
+    memset(room.text, UNTOUCHED, sizeof room.text);
+    room.text[0] = '\0';
+    s.error = room.cap ? room.text : NULL;
+    s.error_cap = room.cap;
+    void *self = policy->create(&s);
+    if (!self)
+        judge_error();
+    snprintf(setup->error, setup->error_cap, "%s", room.cap && !self ? room.text : "");
+    return self;
+}
+
+static void must_leave_nothing(struct adp_trial *trial, const struct adp_memory *before)
 {
     struct adp_memory after = adp_hooks_memory();
     if (after.blocks > before->blocks)
-        adp_trial_fail(trial, "%s left %llu blocks of memory behind, %llu bytes", when,
+        adp_trial_fail(trial,
+                       "a create that failed left %llu blocks of memory behind, "
+                       "%llu bytes, %s",
                        (unsigned long long)(after.blocks - before->blocks),
-                       (unsigned long long)(after.bytes - before->bytes));
+                       (unsigned long long)(after.bytes - before->bytes),
+                       trial->slate->doing);
+    if (after.mapped > before->mapped)
+        adp_trial_fail(trial, "a create that failed left %llu bytes mapped, %s",
+                       (unsigned long long)(after.mapped - before->mapped),
+                       trial->slate->doing);
 }
 
-/* False: create asks for less than n blocks. `first`: what a runtime makes once, on its
- * first failure, is not held against the policy. */
-static bool fail_nth(const struct adp_subject *subject, const struct adp_start *start,
-                     uint64_t nth, bool first)
+/* One create that may well fail; `nth` allocation of it does, 0: none. `first`: what a
+ * runtime makes once, on its first failure, is not held against the policy. Whether there
+ * was an instance. */
+static bool create_once(const struct adp_subject *subject, const struct adp_start *start,
+                        uint64_t nth, bool first)
 {
-    struct adp_trial *trial = subject->trial;
     struct adp_memory before = adp_hooks_memory();
     struct adp_instance instance;
-    adp_trial_doing(trial, "whose allocation %llu fails", (unsigned long long)nth);
     adp_hooks_fail_nth(nth);
     adp_subject_create(&instance, subject, start);
-    bool failed = adp_hooks_has_failed();
     adp_hooks_fail_nth(0);
-    if (!failed && !instance.made)
-        adp_trial_fail(trial, "create refuses parameters within their bounds: %s",
-                       instance.error);
-    if (failed && !instance.made && !instance.error[0])
-        adp_trial_fail(trial,
-                       "create, whose allocation %llu failed, does not say why "
-                       "there is no instance",
-                       (unsigned long long)nth);
     bool made = instance.made; /* it may have got by without */
+    if (!made && room.cap == ERROR_ROOM && !room.by_another && !instance.error[0])
+        adp_trial_fail(subject->trial, "create does not say why there is no instance, %s",
+                       subject->trial->slate->doing);
     adp_subject_destroy(subject, &instance);
     if (!first && !made)
-        must_leave_nothing(trial, &before, "a create that ran out of memory");
-    return failed;
+        must_leave_nothing(subject->trial, &before);
+    return made;
+}
+
+/* The same failure with less and less room for an error. */
+static void create_each_way(const struct adp_subject *subject,
+                            const struct adp_start *start, uint64_t nth)
+{
+    static const uint64_t caps[] = { ERROR_ROOM, ERROR_ROOM, 16, 1, 0 };
+    char doing[sizeof subject->trial->slate->doing];
+    memcpy(doing, subject->trial->slate->doing, sizeof doing);
+    for (size_t i = 0; i < sizeof caps / sizeof caps[0]; i++) {
+        room.cap = caps[i];
+        if (caps[i] < ERROR_ROOM)
+            adp_trial_doing(subject->trial,
+                            "%.100s and there are %llu bytes for an error", doing,
+                            (unsigned long long)caps[i]);
+        if (create_once(subject, start, nth, i == 0))
+            break;
+    }
+    room.cap = ERROR_ROOM;
+}
+
+/* The 1st, 2nd, ... allocation of create. */
+static void fail_allocations(const struct adp_subject *subject,
+                             const struct adp_start *start)
+{
+    enum { MOST = 200 };
+    for (uint64_t nth = 1; nth <= MOST; nth++) {
+        adp_trial_doing(subject->trial, "whose allocation %llu fails",
+                        (unsigned long long)nth);
+        create_once(subject, start, nth, true);
+        if (!adp_hooks_has_failed())
+            break;
+        create_once(subject, start, nth, false);
+        if (nth == 1)
+            create_each_way(subject, start, nth);
+    }
 }
 
 /* A `config:` that the policy may know nothing of: an instance, or a reason. */
@@ -126,46 +246,80 @@ static void fail_config(struct adp_subject *subject, const struct adp_start *sta
 {
     static const char *const configs[] = { "{}", "{\"no such key\":[1,{\"deep\":[]}]}" };
     struct adp_check_options options = *subject->trial->options;
-    struct adp_trial trial = *subject->trial;
-    struct adp_trial *usual = subject->trial;
-    trial.options = &options;
+    const struct adp_check_options *usual = subject->trial->options;
     if (!(subject->policy->flags & ADP_TAKES_CONFIG))
         return; /* the host gives it none */
-    subject->trial = &trial;
+    subject->trial->options = &options;
     for (size_t i = 0; i < sizeof configs / sizeof configs[0]; i++) {
-        struct adp_instance instance;
-        struct adp_memory before = adp_hooks_memory();
         options.config = configs[i];
-        adp_trial_doing(&trial, "with config %s", configs[i]);
-        adp_subject_create(&instance, subject, start);
-        if (!instance.made && !instance.error[0])
-            adp_trial_fail(&trial, "create refuses config %s without saying why",
-                           configs[i]);
-        bool made = instance.made;
-        adp_subject_destroy(subject, &instance);
-        if (!made)
-            must_leave_nothing(&trial, &before, "a create that refused its config");
+        adp_trial_doing(subject->trial, "with config %s", configs[i]);
+        create_each_way(subject, start, 0);
     }
-    subject->trial = usual;
+    subject->trial->options = usual;
+}
+
+/* Each parameter at its bounds, alone. */
+static void fail_bounds(const struct adp_subject *subject, const double *usual)
+{
+    double param[ADP_MAX_PARAMS];
+    struct adp_start start = { .param = param };
+    room.by_another = true; /* B7 */
+    for (uint32_t i = 0; i < 2 * subject->policy->n_params; i++) {
+        struct adp_param p = adp_loaded_param(subject->loaded, i / 2);
+        memcpy(param, usual, sizeof param);
+        param[i / 2] = i % 2 ? p.hi : p.lo;
+        adp_trial_doing(subject->trial, "with %s at its %s", p.name,
+                        i % 2 ? "highest" : "lowest");
+        create_each_way(subject, &start, 0);
+    }
+    room.by_another = false;
+}
+
+/* State of its own, of which a bit is turned over, and bytes that are nobody's. */
+static void fail_saved(const struct adp_subject *subject, const struct adp_start *usual,
+                       uint64_t seed)
+{
+    const struct adp_policy *p = subject->policy;
+    struct adp_start start = *usual;
+    struct adp_instance instance;
+    unsigned char *saved = p->save ? malloc((size_t)p->max_saved + 1) : NULL;
+    if (!saved)
+        return;
+    adp_subject_must_create(&instance, subject, usual);
+    adp_trial_at(subject->trial, ADP_CALL_SAVE);
+    uint64_t len = p->save(instance.self, saved, p->max_saved);
+    adp_trial_at(subject->trial, ADP_CALL_NONE);
+    adp_subject_destroy(subject, &instance);
+    start.saved = saved;
+    start.saved_len = len ? len : 1;
+    saved[len / 2] ^= 0x10;
+    adp_trial_doing(subject->trial, "with a saved state that is damaged");
+    create_each_way(subject, &start, 0);
+    for (uint64_t i = 0; i < start.saved_len; i++)
+        saved[i] = (unsigned char)adp_subject_next(&seed);
+    create_each_way(subject, &start, 0);
+    free(saved);
 }
 
 void adp_check_survives_failing_create(struct adp_trial *trial)
 {
-    enum { MOST = 200 };
     struct adp_subject subject;
-    double param[ADP_MAX_PARAMS];
-    uint64_t seed = trial->seed, nth = 1;
+    double param[ADP_MAX_PARAMS] = { 0 };
+    uint64_t seed = trial->seed;
     load_watched(&subject, trial);
     if (!subject.policy->create)
         adp_trial_skip(trial, "it has no create");
     adp_subject_params(&subject, ADP_VALUES_TYPICAL, &seed, param);
     struct adp_start start = { .param = param };
     struct adp_instance instance;
+    room.trial = trial;
+    room.cap = ERROR_ROOM;
+    subject.calls.create = create_judged;
     adp_subject_must_create(&instance, &subject, &start); /* what is made once */
     adp_subject_destroy(&subject, &instance);
-    while (nth <= MOST && fail_nth(&subject, &start, nth, true) &&
-           fail_nth(&subject, &start, nth, false))
-        nth++;
+    fail_allocations(&subject, &start);
+    fail_bounds(&subject, param);
+    fail_saved(&subject, &start, seed);
     fail_config(&subject, &start);
     adp_trial_doing(trial, "after creates that failed");
     adp_subject_must_create(&instance, &subject, &start);

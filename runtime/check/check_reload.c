@@ -34,6 +34,7 @@ struct generation {
 struct reload {
     struct adp_trial *trial;
     const struct adp_subject *subject;
+    char copy[GENERATIONS / 2][1200]; /* of the file; two generations of each */
     double param[ADP_MAX_PARAMS];
     struct generation generation[GENERATIONS];
     _Atomic uint32_t offered; /* generations that are made */
@@ -129,10 +130,8 @@ static void open_generation(struct reload *r, uint32_t number)
     };
     adp_errors errors = { 0 };
     adp_error err = { 0 };
-    char path[1200];
     g->clock = (struct adp_clock) { g, tick, tick, meter };
-    adp_copies_write(r->trial, (number + 1) / 2, path, sizeof path);
-    char *text = make_text(r, path);
+    char *text = make_text(r, r->copy[(number - 1) / 2]);
     adp_trial_at(r->trial, ADP_CALL_CREATE);
     if (adp_host_open_text(&g->rt, text, "check", "/", &options, &errors) < 0)
         adp_trial_fail(r->trial, "the host does not take generation %u: %s", number,
@@ -267,6 +266,8 @@ void adp_check_reloads_under_traffic(struct adp_trial *trial)
     struct reload *r = adp_trial_shared(trial, sizeof *r);
     uint64_t seed = trial->seed;
     pthread_t thread;
+    for (uint32_t i = 0; i < GENERATIONS / 2; i++)
+        adp_copies_write(trial, i + 1, r->copy[i], sizeof r->copy[i]);
     adp_subject_load(&subject, trial, trial->path);
     r->trial = trial;
     r->subject = &subject;

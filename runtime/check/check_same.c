@@ -133,7 +133,7 @@ void adp_check_is_deterministic(struct adp_trial *trial)
     struct adp_subject subject;
     struct adp_child child;
     adp_hooks_prepare(trial); /* before anything of the policy's is mapped */
-    struct adp_child_limit limit = { trial->options->limit_ms / 2, NULL };
+    struct adp_child_limit limit = { trial->options->limit_ms / 2, NULL, false };
     adp_child_run(&child, limit, play_elsewhere, &e);
     must_have_ended_well(trial, &child);
 

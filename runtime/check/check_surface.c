@@ -3,6 +3,7 @@
 #include "runtime/check/checks.h"
 
 #include "runtime/check/subject.h"
+#include "runtime/check/trap.h"
 #include "runtime/loader/image.h"
 
 #include <string.h>
@@ -12,6 +13,7 @@ void adp_check_tables_are_sound(struct adp_trial *trial)
     const struct adp_policy *entry;
     struct adp_policy head = { 0 };
     struct adp_error err = { 0 };
+    adp_trap_fence(trial);
     adp_trial_at(trial, ADP_CALL_LOAD);
     if (adp_loader_map(&entry, trial->path, trial->sha256, &err) < 0)
         adp_trial_fail(trial, "the file %s", err.text);
@@ -22,6 +24,9 @@ void adp_check_tables_are_sound(struct adp_trial *trial)
         adp_trial_fail(trial, "%s", err.text);
     adp_trial_at(trial, ADP_CALL_NONE);
     snprintf(trial->slate->policy, sizeof trial->slate->policy, "%s", head.name);
+    if (trial->options->config && !(head.flags & ADP_TAKES_CONFIG))
+        adp_trial_fail(trial, "a config is given, as with `config:`, but it does not "
+                              "declare ADP_TAKES_CONFIG: the host would refuse it");
 }
 
 void adp_check_signals_are_known(struct adp_trial *trial)
@@ -32,7 +37,7 @@ void adp_check_signals_are_known(struct adp_trial *trial)
     uint32_t slot_of[ADP_MAX_SIGNALS], n_shipped;
     adp_subject_load(&subject, trial, trial->path);
     if (adp_subject_signals(&set, subject.loaded, &err) < 0)
-        adp_trial_skip(trial, "its signals cannot be declared: %s", err.text);
+        adp_trial_fail(trial, "its signals cannot be declared: %s", err.text);
     if (adp_loader_bind(subject.loaded, set, slot_of, &err) < 0)
         adp_trial_fail(trial, "%s", err.text);
     adp_dictionary(&n_shipped);

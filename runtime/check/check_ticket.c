@@ -72,9 +72,73 @@ static void check_strangers(const struct adp_subject *subject, const double *par
     adp_play_close(&disturbed);
 }
 
+/* Two with the same past and the same requests, of which one's tickets are lost and the
+ * other's end in a way that it cannot know. */
+static void check_unknown_end(const struct adp_subject *subject, const double *param,
+                              uint64_t seed, uint32_t n)
+{
+    enum { UNKNOWN = 9 };
+    struct adp_plan lost = { .seed = seed, .only_end = ADP_LOST };
+    struct adp_plan unknown = { .seed = seed, .only_end = UNKNOWN };
+    struct adp_start start = { .param = param };
+    struct adp_play first, second;
+    char a[200], b[200];
+    adp_trial_doing(subject->trial, "with outcomes of kind %d, which is new", UNKNOWN);
+    adp_play_open(&first, subject, &lost, &start);
+    adp_play_open(&second, subject, &unknown, &start);
+    for (uint32_t i = 0; i < n; i++) {
+        struct adp_said x = adp_play_step(&first), y = adp_play_step(&second);
+        if (!adp_verdict_same(&x, &y))
+            adp_trial_fail(subject->trial,
+                           "on request %u it %s, but with outcomes of kind %d, which "
+                           "read as lost, it %s",
+                           i + 1, adp_verdict_words(&x, a, sizeof a), UNKNOWN,
+                           adp_verdict_words(&y, b, sizeof b));
+    }
+    adp_play_close(&first);
+    adp_play_close(&second);
+}
+
+/* Whatever it held back for requests that are over by now, it gives back: a limiter whose
+ * count never goes down again refuses everybody in the end. */
+static void check_settles(const struct adp_subject *subject, enum adp_values values,
+                          uint64_t *seed, uint32_t n)
+{
+    enum { AFTERWARDS = 300, DAYS = 3650 }; /* a bucket that fills by the day is full */
+    static const struct {
+        uint32_t end;
+        const char *how;
+    } rows[] = {
+        { ADP_DONE, "when all its requests are done" },
+        { ADP_NOT_RUN, "when none of its requests was run" },
+        { ADP_LOST, "when all its tickets are lost" },
+        { ADP_CANCELLED, "when all its requests were cancelled" },
+        { 0, "when some of its requests have failed" },
+    };
+    struct adp_instance probe;
+    double param[ADP_MAX_PARAMS];
+    adp_subject_params(subject, values, seed, param);
+    struct adp_start start = { .param = param };
+    adp_subject_create(&probe, subject, &start);
+    bool refuses = !probe.made;
+    adp_subject_destroy(subject, &probe);
+    for (size_t i = 0; !refuses && i < sizeof rows / sizeof rows[0]; i++) {
+        struct adp_plan plan = { .seed = adp_subject_next(seed),
+                                 .only_end = rows[i].end };
+        struct adp_play p;
+        adp_trial_doing(subject->trial, "%s", rows[i].how);
+        adp_play_open(&p, subject, &plan, &start);
+        for (uint32_t k = 0; k < n; k++)
+            adp_play_step(&p);
+        adp_traffic_settle(&p.traffic, &p.instance, rows[i].end);
+        adp_play_must_recover(&p, &start, DAYS, AFTERWARDS, rows[i].how);
+        adp_play_close(&p);
+    }
+}
+
 void adp_check_takes_tickets_back(struct adp_trial *trial)
 {
-    enum { REQUESTS = 6000, OTHERS = 1500 };
+    enum { REQUESTS = 6000, OTHERS = 1500, SETS = 4, SETTLED = 4000 };
     static const struct {
         const char *doing;
         struct adp_plan plan;
@@ -105,6 +169,11 @@ void adp_check_takes_tickets_back(struct adp_trial *trial)
     n = adp_trial_share(trial, OTHERS);
     if (subject.policy->outcome)
         check_strangers(&subject, param, adp_subject_next(&seed), n < 400 ? 400 : n);
+    for (uint32_t i = 0; settled && i < SETS; i++)
+        check_settles(&subject, i ? ADP_VALUES_RANDOM : ADP_VALUES_TYPICAL, &seed,
+                      SETTLED);
+    if (settled)
+        check_unknown_end(&subject, param, adp_subject_next(&seed), OTHERS);
     if (!settled)
         adp_trial_skip(trial, "it set no ticket on any request");
 }

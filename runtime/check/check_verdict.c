@@ -20,11 +20,10 @@ static void step(struct adp_play *play)
 }
 
 static void play(const struct adp_subject *subject, const struct adp_plan *plan,
-                 const double *param, uint32_t n)
+                 const struct adp_start *start, uint32_t n)
 {
     struct adp_play p;
-    struct adp_start start = { .param = param };
-    adp_play_open(&p, subject, plan, &start);
+    adp_play_open(&p, subject, plan, start);
     for (uint32_t i = 0; i < n; i++) {
         adp_traffic_next(&p.traffic);
         step(&p);
@@ -34,11 +33,10 @@ static void play(const struct adp_subject *subject, const struct adp_plan *plan,
 
 /* Parameters that create refuses, with a reason, are the policy's good right: not every
  * pair of values within bounds makes sense. But it must run on its own defaults. */
-static bool refuses(const struct adp_subject *subject, const double *param)
+static bool refuses(const struct adp_subject *subject, const struct adp_start *start)
 {
     struct adp_instance instance;
-    struct adp_start start = { .param = param };
-    adp_subject_create(&instance, subject, &start);
+    adp_subject_create(&instance, subject, start);
     if (!instance.made && !instance.error[0])
         adp_trial_fail(subject->trial, "create refused parameters%s%s without saying why",
                        subject->trial->slate->doing[0] ? " " : "",
@@ -50,7 +48,8 @@ static bool refuses(const struct adp_subject *subject, const double *param)
 
 void adp_check_verdicts_are_usable(struct adp_trial *trial)
 {
-    enum { ROUNDS = 40, REQUESTS = 2500 };
+    enum { ROUNDS = 40, REQUESTS = 2500, N_INSTANCES = 4 };
+    static const uint32_t instances[N_INSTANCES] = { 1, 2, 7, UINT32_MAX };
     struct adp_subject subject;
     double param[ADP_MAX_PARAMS];
     uint64_t seed = trial->seed;
@@ -60,12 +59,16 @@ void adp_check_verdicts_are_usable(struct adp_trial *trial)
         adp_subject_params(&subject, round ? ADP_VALUES_RANDOM : ADP_VALUES_TYPICAL,
                            &seed, param);
         struct adp_plan plan = { .seed = adp_subject_next(&seed) };
+        struct adp_start start = { .param = param,
+                                   .n_instances = instances[round % N_INSTANCES] };
         if (round)
-            adp_trial_doing(trial, "with its parameters at random, round %u", round);
-        if (round && refuses(&subject, param))
+            adp_trial_doing(trial,
+                            "with its parameters at random, round %u, as one of %u",
+                            round, start.n_instances);
+        if (round && refuses(&subject, &start))
             refused++;
         else
-            play(&subject, &plan, param, REQUESTS);
+            play(&subject, &plan, &start, REQUESTS);
     }
     if (refused)
         adp_trial_note(trial, "create refused %u of %u random sets of parameters",
@@ -104,10 +107,11 @@ void adp_check_parameters_at_bounds(struct adp_trial *trial)
                                   : "every parameter",
                             words[at]);
             struct adp_plan plan = { .seed = adp_subject_next(&seed) };
-            if (refuses(&subject, param))
+            struct adp_start start = { .param = param };
+            if (refuses(&subject, &start))
                 refused++;
             else
-                play(&subject, &plan, param, REQUESTS);
+                play(&subject, &plan, &start, REQUESTS);
         }
     if (refused)
         adp_trial_note(trial,

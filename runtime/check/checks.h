@@ -51,6 +51,9 @@ void adp_check_saves_and_restores(struct adp_trial *trial);
 /* check_gates.c */
 void adp_check_gates_agree(struct adp_trial *trial);
 
+/* check_process.c */
+void adp_check_calls_change_nothing(struct adp_trial *trial);
+
 /* check_threads.c */
 void adp_check_is_concurrent(struct adp_trial *trial);
 void adp_check_survives_fork(struct adp_trial *trial);

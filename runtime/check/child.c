@@ -24,14 +24,16 @@ void adp_child_exit(int status)
 }
 
 /* Ends with work's return, which `came_back`, shared memory, tells from an exit. */
-static _Noreturn void be_child(pid_t parent, int output, volatile uint32_t *came_back,
-                               void (*work)(void *ctx), void *ctx)
+static _Noreturn void be_child(pid_t parent, bool nested, int output,
+                               volatile uint32_t *came_back, void (*work)(void *ctx),
+                               void *ctx)
 {
     struct rlimit none = { 0, 0 };
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    int null = nested ? -1 : open("/dev/null", O_RDWR | O_CLOEXEC);
     if (output < 0)
         output = null;
-    setpgid(0, 0);
+    if (!nested)
+        setsid();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         adp_child_exit(1);
@@ -113,10 +115,15 @@ static void read_end(struct adp_child *ret, int status, bool in_time)
 static void see_off(struct adp_child *ret, pid_t pid, struct adp_child_limit limit)
 {
     int status = 0;
-    setpgid(pid, pid); /* whichever of the two comes first */
     bool in_time = wait_for(pid, limit);
-    kill(-pid, SIGKILL);
-    kill(pid, SIGKILL); /* should it have left its group */
+    if (limit.nested && !in_time) {
+        read_end(ret, status, in_time);
+        return;
+    }
+    if (!limit.nested) {
+        kill(-pid, SIGKILL); /* it leads a session, unless it has not come so far: */
+        kill(pid, SIGKILL);
+    }
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
     read_end(ret, status, in_time);
@@ -135,7 +142,7 @@ void adp_child_run(struct adp_child *ret, struct adp_child_limit limit,
     int output = memfd_create("output", MFD_CLOEXEC);
     pid_t self = getpid(), pid = fork();
     if (pid == 0)
-        be_child(self, output, came_back, work, ctx);
+        be_child(self, limit.nested, output, came_back, work, ctx);
     if (pid < 0)
         ret->number = errno;
     else

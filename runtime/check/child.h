@@ -3,7 +3,7 @@
  * ended, in words.
  *
  * The process is a fork: the caller has loaded no policy and has one thread, so that each
- * starts from the same clean state. It gets its own process group, no standard input, its
+ * starts from the same clean state. It gets its own session, no standard input, its
  * output kept aside, no core dump, and dies with its parent. */
 #ifndef ADP_RUNTIME_CHECK_CHILD_H
 #define ADP_RUNTIME_CHECK_CHILD_H
@@ -31,6 +31,9 @@ struct adp_child {
 struct adp_child_limit {
     uint32_t ms;
     const volatile sig_atomic_t *stop; /* not 0: no more waiting; or NULL */
+    /* This process is a child itself, and may send no signals (trap.h): the new one stays in
+     * its session and group, and if it hangs it is left to whoever waits for us. */
+    bool nested;
 };
 
 /* Runs work(ctx) in a child and waits for its end, within limits. What it left running in

@@ -161,6 +161,22 @@ static void hook_free(void *at)
     free(at);
 }
 
+static void *hook_mmap(void *at, size_t n, int protection, int flags, int fd, off_t from)
+{
+    void *map = mmap(at, n, protection, flags, fd, from);
+    if (map != MAP_FAILED)
+        hooks.memory.mapped += n;
+    return map;
+}
+
+static int hook_munmap(void *at, size_t n)
+{
+    int r = munmap(at, n);
+    if (r == 0)
+        hooks.memory.mapped -= n < hooks.memory.mapped ? n : hooks.memory.mapped;
+    return r;
+}
+
 /* --- what is outside of (state, view) --- */
 
 static _Noreturn void forbidden(const char *name)
@@ -215,7 +231,8 @@ static _Noreturn void forbidden(const char *name)
     X(posix_spawnp)                                                                      \
     X(system)                                                                            \
     X(popen)                                                                             \
-    X(dlopen)
+    X(dlopen)                                                                            \
+    X(syscall)
 
 /* They never return, so that what they would have been called with does not matter. */
 #define STUB(name)                                                                       \
@@ -238,9 +255,11 @@ static const struct hook outside_hooks[] = { OUTSIDE(ROW) { NULL, NULL } };
 #name, (void (*)(void))hook_##name                                               \
     }
 static const struct hook memory_hooks[] = {
-    MEMORY(malloc),        MEMORY(calloc),         MEMORY(realloc), MEMORY(reallocarray),
-    MEMORY(aligned_alloc), MEMORY(posix_memalign), MEMORY(strdup),  MEMORY(strndup),
-    MEMORY(free),          { NULL, NULL },
+    MEMORY(malloc),       MEMORY(calloc),        MEMORY(realloc),
+    MEMORY(reallocarray), MEMORY(aligned_alloc), MEMORY(posix_memalign),
+    MEMORY(strdup),       MEMORY(strndup),       MEMORY(free),
+    MEMORY(munmap),       MEMORY(mmap),          { "mmap64", (void (*)(void))hook_mmap },
+    { NULL, NULL },
 };
 
 /* --- slots --- */
@@ -372,7 +391,7 @@ struct adp_memory adp_hooks_memory(void)
 void adp_hooks_fail_nth(uint64_t nth)
 {
     hooks.fail_in = nth;
-    hooks.failed = false;
+    hooks.failed = hooks.failed && !nth;
 }
 
 bool adp_hooks_has_failed(void)

@@ -24,11 +24,12 @@ void adp_hooks_watch_memory(void);
 struct adp_memory {
     uint64_t blocks, bytes; /* live: allocated since adp_hooks_watch_memory, not freed */
     uint64_t calls;         /* of malloc and its kin */
+    uint64_t mapped;        /* bytes of mmap that munmap has not given back */
 };
 struct adp_memory adp_hooks_memory(void);
 /* The nth allocation from now on fails, once; 0: none does. */
 void adp_hooks_fail_nth(uint64_t nth);
-/* Whether it has failed. */
+/* Whether it has failed, since the last nth that was not 0. */
 bool adp_hooks_has_failed(void);
 
 /* From now on a call for time, chance, the environment, a file, a thread or a process

@@ -2,8 +2,11 @@
 /* The policy under check (runtime/check/subject.h). */
 #include "runtime/check/subject.h"
 
+#include "runtime/check/trap.h"
+
 #include <math.h>
 #include <string.h>
+#include <time.h>
 
 static const uint64_t MAX_AGE_NS = 5000000000u; /* as most of the dictionary's signals */
 
@@ -32,12 +35,15 @@ void adp_subject_load(struct adp_subject *ret, struct adp_trial *trial, const ch
     struct adp_signals *set;
     *ret = (struct adp_subject) { .trial = trial };
     adp_trial_at(trial, ADP_CALL_LOAD);
+    adp_trap_fence(trial);
     bool own = strcmp(path, trial->path) == 0;
     if (adp_loader_load(&ret->loaded, path, own ? trial->sha256 : NULL, &err) < 0)
         adp_trial_fail(trial, "it cannot be loaded: %s", err.text);
     ret->policy = &ret->loaded->policy;
-    if (adp_subject_signals(&set, ret->loaded, &err) < 0)
-        adp_trial_skip(trial, "its signals cannot be declared: %s", err.text);
+    if (adp_subject_signals(&set, ret->loaded, &err) < 0) {
+        adp_trial_spoils(trial);
+        adp_trial_fail(trial, "its signals cannot be declared: %s", err.text);
+    }
     for (uint32_t i = 0; i < ret->policy->n_signals; i++) {
         int known = adp_signals_find(set, adp_loaded_signal(ret->loaded, i).name);
         adp_signals_range(set, (uint32_t)known, &ret->lo[i], &ret->hi[i]);
@@ -96,12 +102,21 @@ void adp_subject_params(const struct adp_subject *subject, enum adp_values value
 
 /* --- calls --- */
 
+static double create_ms; /* of this process's creates */
+
+static double now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
 void adp_subject_create(struct adp_instance *ret, const struct adp_subject *subject,
                         const struct adp_start *start)
 {
     struct adp_setup setup = {
         .size = sizeof setup,
-        .n_instances = 1,
+        .n_instances = start->n_instances ? start->n_instances : 1,
         .param = start->param,
         .config = subject->policy->flags & ADP_TAKES_CONFIG
                       ? subject->trial->options->config
@@ -117,9 +132,13 @@ void adp_subject_create(struct adp_instance *ret, const struct adp_subject *subj
     if (!subject->policy->create)
         return;
     adp_trial_at(subject->trial, ADP_CALL_CREATE);
+    double from_ms = now_ms();
     ret->self = subject->calls.create ? subject->calls.create(subject->policy, &setup)
                                       : subject->policy->create(&setup);
     adp_trial_at(subject->trial, ADP_CALL_NONE);
+    create_ms += now_ms() - from_ms;
+    subject->trial->slate->creates++;
+    subject->trial->slate->create_ms = (uint32_t)create_ms;
     ret->error[sizeof ret->error - 1] = '\0';
     ret->made = ret->self != NULL;
 }
@@ -127,11 +146,16 @@ void adp_subject_create(struct adp_instance *ret, const struct adp_subject *subj
 void adp_subject_must_create(struct adp_instance *ret, const struct adp_subject *subject,
                              const struct adp_start *start)
 {
+    static const char hint[] = "; what `config:` would hold is given with --config";
     adp_subject_create(ret, subject, start);
-    if (!ret->made)
-        adp_trial_fail(subject->trial,
-                       "create refused parameters within their bounds%s%s",
-                       ret->error[0] ? ": " : ", without a word", ret->error);
+    if (ret->made)
+        return;
+    bool wants =
+        subject->policy->flags & ADP_TAKES_CONFIG && !subject->trial->options->config;
+    adp_trial_spoils(subject->trial);
+    adp_trial_fail(subject->trial, "create refused parameters within their bounds%s%s%s",
+                   ret->error[0] ? ": " : ", without a word", ret->error,
+                   wants ? hint : "");
 }
 
 void adp_subject_destroy(const struct adp_subject *subject, struct adp_instance *i)

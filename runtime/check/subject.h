@@ -54,6 +54,7 @@ struct adp_start {
     const double *param;
     const void *saved;
     uint64_t saved_len;
+    uint32_t n_instances; /* 0: 1 */
 };
 
 struct adp_instance {

@@ -34,10 +34,11 @@ const char *adp_traffic_fill_word(uint32_t fill)
 void adp_traffic_init(struct adp_traffic *t, const struct adp_subject *subject,
                       const struct adp_plan *plan, const double *param)
 {
-    memset(t, 0, sizeof *t);
     t->subject = subject;
     t->plan = *plan;
     t->param = param;
+    t->n_pending = 0;
+    t->settled = 0;
     t->seed = plan->seed;
     t->now_ns = plan->start_ns ? plan->start_ns : 1000000000000u;
     if (!t->plan.pending)
@@ -54,6 +55,12 @@ static bool present(struct adp_traffic *t, double usual)
     bool dice = chance(t, usual); /* drawn in any case: the same stream in every mode */
     return t->plan.presence == ADP_PRESENCE_ALL ||
            (t->plan.presence == ADP_PRESENCE_MIXED && dice);
+}
+
+/* Once in `often`, at the edge of what the header allows. */
+static bool at_edge(struct adp_traffic *t, uint32_t often)
+{
+    return adp_subject_next(&t->seed) % often == 0 && !t->plan.no_edges;
 }
 
 /* --- signals --- */
@@ -99,10 +106,29 @@ static bool at_threshold(struct adp_traffic *t, uint32_t slot, double *ret)
     return false;
 }
 
+/* Who declares no gates compares with parameters all the same: at one that lies in the
+ * signal's range. */
+static bool at_param(struct adp_traffic *t, uint32_t slot, double *ret)
+{
+    const struct adp_policy *p = t->subject->policy;
+    uint32_t from =
+        p->n_params ? (uint32_t)(adp_subject_next(&t->seed) % p->n_params) : 0;
+    for (uint32_t i = 0; i < p->n_params; i++) {
+        double at = t->param[(from + i) % p->n_params];
+        if (at < t->subject->lo[slot] || at > t->subject->hi[slot])
+            continue;
+        *ret = at;
+        return true;
+    }
+    return false;
+}
+
 static double reading(struct adp_traffic *t, uint32_t slot)
 {
     double value;
     if (chance(t, 0.4) && at_threshold(t, slot, &value))
+        return value;
+    if (!t->subject->policy->n_gates && chance(t, 0.2) && at_param(t, slot, &value))
         return value;
     return anywhere(t, slot);
 }
@@ -118,9 +144,21 @@ static void next_signals(struct adp_traffic *t, double *signal, uint64_t *ret_pr
     }
 }
 
+static bool reads_replicas(const struct adp_traffic *t)
+{
+    for (uint32_t i = 0; i < t->subject->policy->n_signals; i++)
+        if (adp_loaded_signal(t->subject->loaded, i).flags & ADP_REPLICAS)
+            return true;
+    return false;
+}
+
+/* As many as may be, once in a while and for those who look at them. */
 static void next_replicas(struct adp_traffic *t)
 {
-    uint32_t rows = (uint32_t)(adp_subject_next(&t->seed) % (ADP_TRAFFIC_REPLICAS + 1));
+    enum { FEW = 4 };
+    uint32_t rows = (uint32_t)(adp_subject_next(&t->seed) % (FEW + 1));
+    if (at_edge(t, 128) && reads_replicas(t))
+        rows = ADP_MAX_REPLICAS;
     bool is = present(t, 0.5) && !t->plan.no_replicas && t->subject->policy->n_signals;
     t->view.n_replicas = is ? rows : 0;
     t->view.replica = is && rows ? t->replica : NULL;
@@ -138,15 +176,52 @@ static void next_replicas(struct adp_traffic *t)
 
 /* --- facts --- */
 
+/* As long as a text may be, that of a hash, and one of two bytes a letter. */
+static const char *const edge_texts[] = {
+    "tenant-with-the-longest-name-that-may-come-0123456789-0123456789",
+    "xxh3:99aa06d3014798d86001c324468d497f",
+    "\303\244\303\266\303\274",
+};
+enum { EDGE_TEXTS = sizeof edge_texts / sizeof edge_texts[0] };
+_Static_assert(
+    sizeof "tenant-with-the-longest-name-that-may-come-0123456789-0123456789" == 65,
+    "64 bytes");
+
 static const char *next_text(struct adp_traffic *t, const char *const *texts, uint32_t n)
 {
     const char *text = texts[adp_subject_next(&t->seed) % n];
+    if (at_edge(t, 24))
+        text = edge_texts[adp_subject_next(&t->seed) % EDGE_TEXTS];
     return present(t, 0.6) ? text : NULL;
 }
 
 static uint64_t key_of(const struct adp_traffic *t, const char *text)
 {
     return text ? XXH3_64bits(text, strlen(text)) : fills[t->plan.fill_facts].integer;
+}
+
+static void next_edges(struct adp_traffic *t, struct adp_request *q)
+{
+    static const uint64_t tokens[] = { 0,         1,          UINT64_MAX,
+                                       INT64_MAX, UINT32_MAX, (UINT64_C(1) << 53) + 1 };
+    static const int64_t priorities[] = { INT64_MIN, INT64_MAX, INT32_MIN };
+    static const double deadlines_ms[] = { 0.0, -0.0, -1.0, -1e300, 1e300, 5e-324 };
+    if (at_edge(t, 24))
+        q->prompt_tokens = tokens[adp_subject_next(&t->seed) % 6];
+    if (at_edge(t, 24))
+        q->max_output_tokens = tokens[adp_subject_next(&t->seed) % 6];
+    if (at_edge(t, 24))
+        q->priority = priorities[adp_subject_next(&t->seed) % 3];
+    if (at_edge(t, 24))
+        q->ttft_deadline_ms = deadlines_ms[adp_subject_next(&t->seed) % 6];
+}
+
+static double next_draw(struct adp_traffic *t)
+{
+    double draw = adp_subject_unit(&t->seed);
+    if (at_edge(t, 32))
+        draw = draw < 0.5 ? 0.0 : 1.0 - 0x1p-53;
+    return draw;
 }
 
 static void next_facts(struct adp_traffic *t)
@@ -169,6 +244,7 @@ static void next_facts(struct adp_traffic *t)
     q->max_output_tokens = (uint64_t)expm1(adp_subject_unit(&t->seed) * log1p(16384.0));
     q->priority = (int64_t)(adp_subject_next(&t->seed) % 7) - 3;
     q->ttft_deadline_ms = 10000.0 * adp_subject_unit(&t->seed);
+    next_edges(t, q);
     q->present =
         (present(t, 0.7) ? ADP_PROMPT : 0u) | (present(t, 0.7) ? ADP_OUTPUT : 0u) |
         (present(t, 0.7) ? ADP_PRIORITY : 0u) | (present(t, 0.7) ? ADP_DEADLINE : 0u);
@@ -189,7 +265,7 @@ const struct adp_view *adp_traffic_next(struct adp_traffic *t)
     t->view = (struct adp_view) {
         .size = sizeof t->view,
         .now_ns = t->now_ns,
-        .draw = adp_subject_unit(&t->seed),
+        .draw = next_draw(t),
         .signal = t->signal,
         .param = t->param,
         .request = &t->request,
@@ -205,6 +281,8 @@ const struct adp_view *adp_traffic_next(struct adp_traffic *t)
 static uint32_t next_end(struct adp_traffic *t)
 {
     uint32_t dice = (uint32_t)(adp_subject_next(&t->seed) % 10);
+    if (t->plan.only_end)
+        return t->plan.only_end;
     if (!t->plan.every_end)
         return dice < 8 ? ADP_DONE : ADP_FAILED;
     return dice < 4 ? ADP_DONE : ADP_DONE + dice % ADP_LOST;
@@ -213,7 +291,7 @@ static uint32_t next_end(struct adp_traffic *t)
 static void give_back(struct adp_traffic *t, const struct adp_instance *instance,
                       uint64_t ticket, uint32_t end)
 {
-    bool ran = end != ADP_NOT_RUN && end != ADP_LOST;
+    bool ran = end <= ADP_CANCELLED;
     uint32_t dice = (uint32_t)adp_subject_next(&t->seed), fill = t->plan.fill_measures;
     struct adp_outcome o = {
         .size = sizeof o,
@@ -306,6 +384,66 @@ void adp_play_all(const struct adp_subject *subject, const struct adp_plan *plan
     for (uint32_t i = 0; i < n; i++)
         said[i] = adp_play_step(&play);
     adp_play_close(&play);
+}
+
+/* --- after a long rest --- */
+
+static uint32_t count_admitted(struct adp_play *play, uint32_t n)
+{
+    uint32_t admitted = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        play->traffic.now_ns += 1000000000u;
+        admitted += adp_play_step(play).action == ADP_ADMIT;
+    }
+    return admitted;
+}
+
+/* Of n requests: how many it admits, and how many a new instance does. */
+struct look {
+    uint32_t here, there;
+};
+
+static struct look look(struct adp_play *play, const struct adp_start *start,
+                        const struct adp_plan *plan, uint32_t n)
+{
+    struct adp_play fresh;
+    struct look l;
+    adp_play_open(&fresh, play->subject, plan, start);
+    adp_traffic_init(&play->traffic, play->subject, plan, start->param);
+    l.here = count_admitted(play, n);
+    l.there = count_admitted(&fresh, n);
+    adp_play_close(&fresh);
+    return l;
+}
+
+/* Next to none of what the new one admits. */
+static bool refuses_most(struct look l)
+{
+    enum { LEAST = 8, SHARE = 4 };
+    return l.there >= LEAST && l.here < l.there / SHARE;
+}
+
+void adp_play_must_recover(struct adp_play *play, const struct adp_start *start,
+                           uint32_t days, uint32_t n, const char *how)
+{
+    struct adp_plan plan = { .seed = adp_subject_next(&play->traffic.seed),
+                             .presence = play->traffic.plan.presence,
+                             .only_end = ADP_DONE,
+                             .pending = 1 };
+    plan.start_ns = play->traffic.now_ns + days * UINT64_C(86400000000000);
+    struct look l = look(play, start, &plan, n);
+    if (!refuses_most(l))
+        return;
+    /* Readings that it has learnt to be careful from: now there are none. */
+    plan.presence = ADP_PRESENCE_NONE;
+    plan.start_ns = play->traffic.now_ns;
+    struct look calm = look(play, start, &plan, n);
+    if (calm.there && !refuses_most(calm))
+        return;
+    adp_trial_fail(play->subject->trial,
+                   "%s, %u days later, with no ticket out, it admits %u of %u requests, "
+                   "a new instance %u",
+                   how, days, l.here, n, l.there);
 }
 
 uint32_t adp_play_differ(const struct adp_said *a, const struct adp_said *b, uint32_t n)

@@ -5,7 +5,8 @@
  *  1. The same plan and the same answers make the same stream, in any process.
  *  2. What may not be read is there to be read: absent slots, unknown facts and
  *     unmeasured numbers hold what the plan says, 0 unless it says otherwise.
- *  3. Without a word in the plan the stream is mild: time goes forward, outcomes come
+ *  3. Facts, draw and replicas lie now and then at the edge of what the header allows.
+ *  4. Without a word in the plan the stream is mild: time goes forward, outcomes come
  *     soon and are DONE, FAILED or, for who was refused, NOT_RUN. What is less mild is
  *     for the checks that ask for it, so that each finds its own kind of mistake. */
 #ifndef ADP_RUNTIME_CHECK_TRAFFIC_H
@@ -13,7 +14,7 @@
 
 #include "runtime/check/verdict.h"
 
-enum { ADP_TRAFFIC_PENDING = 4096, ADP_TRAFFIC_REPLICAS = 4 };
+enum { ADP_TRAFFIC_PENDING = 4096 };
 
 /* Which signals, facts and replicas a request has. */
 enum adp_presence { ADP_PRESENCE_MIXED, ADP_PRESENCE_ALL, ADP_PRESENCE_NONE };
@@ -29,6 +30,8 @@ struct adp_plan {
     uint32_t fill_signals, fill_facts, fill_measures; /* below ADP_FILLS; 0: zero */
     bool every_end;    /* outcomes of every kind, NOT_RUN for the admitted too */
     bool no_replicas;  /* never a reading per replica */
+    bool no_edges;     /* nothing at the edge of what is allowed */
+    uint32_t only_end; /* enum adp_end of every outcome of the admitted; 0: as above */
     uint32_t pending;  /* outcomes that wait at most; 0: 32 */
     uint64_t start_ns; /* of the clock; 0: 10^12 */
 };
@@ -41,8 +44,8 @@ struct adp_traffic {
     struct adp_view view; /* the one at hand */
     struct adp_request request;
     double signal[ADP_MAX_SIGNALS];
-    double replica[ADP_TRAFFIC_REPLICAS * ADP_MAX_SIGNALS];
-    uint64_t replica_present[ADP_TRAFFIC_REPLICAS];
+    double replica[ADP_MAX_REPLICAS * ADP_MAX_SIGNALS];
+    uint64_t replica_present[ADP_MAX_REPLICAS];
     uint64_t ticket[ADP_TRAFFIC_PENDING];
     uint32_t n_pending;
     uint64_t settled; /* outcomes given so far */
@@ -77,6 +80,14 @@ void adp_play_close(struct adp_play *play);
 /* All three: n answers of a fresh instance into said[]. */
 void adp_play_all(const struct adp_subject *subject, const struct adp_plan *plan,
                   const struct adp_start *start, struct adp_said *said, uint32_t n);
+
+/* An instance whose tickets have all come back is left alone for `days`, and is asked n
+ * requests, a second between them, as is a new one; if it admits next to none where the new
+ * one admits, once more without any readings. The check ends if so it does again: what it
+ * has learnt may show, and what it has spent, but not for ever. `how` it came there, for the
+ * message. */
+void adp_play_must_recover(struct adp_play *play, const struct adp_start *fresh,
+                           uint32_t days, uint32_t n, const char *how);
 
 /* The first place where two streams of answers differ; n: nowhere. */
 uint32_t adp_play_differ(const struct adp_said *a, const struct adp_said *b, uint32_t n);

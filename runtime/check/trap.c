@@ -2,6 +2,9 @@
 /* System calls that end the check (runtime/check/trap.h). */
 #include "runtime/check/trap.h"
 
+#include "runtime/check/child.h"
+
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -77,6 +80,30 @@ static const struct {
     ROW(getcpu),
     ROW(membarrier),
     ROW(rseq),
+    ROW(tkill),
+    ROW(rt_sigqueueinfo),
+    ROW(rt_tgsigqueueinfo),
+    ROW(pidfd_send_signal),
+    ROW(ptrace),
+    ROW(process_vm_writev),
+    ROW(process_vm_readv),
+    ROW(setpgid),
+    ROW(setsid),
+    ROW(unlinkat),
+    ROW(renameat),
+    ROW(renameat2),
+    ROW(mkdirat),
+    ROW(mknodat),
+    ROW(linkat),
+    ROW(symlinkat),
+    ROW(truncate),
+    ROW(fchmodat),
+    ROW(fchownat),
+    ROW(utimensat),
+    ROW(mount),
+    ROW(umount2),
+    ROW(openat2),
+    ROW(io_uring_setup),
 #if defined __x86_64__
     ROW(fork),
     ROW(vfork),
@@ -84,11 +111,26 @@ static const struct {
     ROW(stat),
     ROW(poll),
     ROW(access),
+    ROW(unlink),
+    ROW(rmdir),
+    ROW(rename),
+    ROW(mkdir),
+    ROW(mknod),
+    ROW(link),
+    ROW(symlink),
+    ROW(chmod),
+    ROW(chown),
+    ROW(lchown),
+    ROW(creat),
+    ROW(utime),
+    ROW(utimes),
 #endif
 #undef ROW
 };
 
-static struct adp_trial *trapped; /* set before the filter is */
+/* The process's own, set before its filter is. */
+static struct adp_trial *trapped;
+static pid_t fenced_as; /* 0: it has no fence */
 
 /* The text is put together by hand: the call may have come from anywhere. */
 static void on_trap(int signal, siginfo_t *info, void *context)
@@ -96,6 +138,10 @@ static void on_trap(int signal, siginfo_t *info, void *context)
     char where[256];
     (void)signal;
     (void)context;
+    /* A process that was forked under the filter, and ends itself as abort does. */
+    if (info->si_syscall == SYS_tgkill && getpid() != fenced_as && fenced_as)
+        adp_child_exit(128 + SIGABRT);
+    adp_trial_spoils(trapped);
     adp_trial_where(trapped->slate, where, sizeof where);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (names[i].number == info->si_syscall)
@@ -116,6 +162,87 @@ static bool install(const struct sock_filter *filter, size_t n)
 #define ANSWER(what) BPF_STMT(BPF_RET | BPF_K, what)
 /* The answer for one system call; any other goes on. */
 #define IS(name, what) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 1), ANSWER(what)
+
+#define TRAP(name) IS(name, SECCOMP_RET_TRAP)
+#define ARGUMENT(i)                                                                      \
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args) + 8 * (i))
+/* A signal to this process may go; PID stands for its number, which is put in later. */
+#define PID UINT32_C(0xadadadad)
+#define TRAP_OTHERS(name)                                                                \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 4), ARGUMENT(0),                  \
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PID, 0, 1), ANSWER(SECCOMP_RET_ALLOW),       \
+        ANSWER(SECCOMP_RET_TRAP)
+/* A file may be opened to be read; `i`: which argument has the flags. */
+#define TRAP_WRITING(name, i)                                                            \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 4), ARGUMENT(i),                  \
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K,                                             \
+                 O_WRONLY | O_RDWR | O_CREAT | O_TRUNC | O_APPEND, 0, 1),                \
+        ANSWER(SECCOMP_RET_TRAP), ANSWER(SECCOMP_RET_ALLOW)
+
+static const struct sock_filter harm[] = {
+    LOAD(arch),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, MACHINE, 1, 0),
+    ANSWER(SECCOMP_RET_KILL_PROCESS),
+    LOAD(nr),
+#if defined __x86_64__
+    /* the same calls under their other numbers */
+    BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1),
+    ANSWER(SECCOMP_RET_KILL_PROCESS),
+#endif
+    /* other processes */
+    TRAP_OTHERS(kill),
+    TRAP_OTHERS(tgkill),
+    TRAP_OTHERS(tkill),
+    TRAP_OTHERS(rt_sigqueueinfo),
+    TRAP_OTHERS(rt_tgsigqueueinfo),
+    TRAP(pidfd_send_signal),
+    TRAP(ptrace),
+    TRAP(process_vm_writev),
+    TRAP(setpgid),
+    TRAP(setsid),
+    TRAP(execve),
+    TRAP(execveat),
+    /* network; a socket by itself does no harm */
+    TRAP(connect),
+    TRAP(bind),
+    TRAP(listen),
+    TRAP(sendto),
+    TRAP(sendmsg),
+    TRAP(io_uring_setup),
+    /* files */
+    TRAP(unlinkat),
+    TRAP(renameat),
+    TRAP(renameat2),
+    TRAP(mkdirat),
+    TRAP(mknodat),
+    TRAP(linkat),
+    TRAP(symlinkat),
+    TRAP(truncate),
+    TRAP(fchmodat),
+    TRAP(fchownat),
+    TRAP(utimensat),
+    TRAP(mount),
+    TRAP(umount2),
+    TRAP(openat2),
+    TRAP_WRITING(openat, 2),
+#if defined __x86_64__
+    TRAP(unlink),
+    TRAP(rmdir),
+    TRAP(rename),
+    TRAP(mkdir),
+    TRAP(mknod),
+    TRAP(link),
+    TRAP(symlink),
+    TRAP(chmod),
+    TRAP(chown),
+    TRAP(lchown),
+    TRAP(creat),
+    TRAP(utime),
+    TRAP(utimes),
+    TRAP_WRITING(open, 1),
+#endif
+    ANSWER(SECCOMP_RET_ALLOW),
+};
 
 static const struct sock_filter making[] = {
     LOAD(arch),
@@ -155,13 +282,39 @@ static const struct sock_filter all[] = {
     ANSWER(SECCOMP_RET_TRAP),
 };
 
-bool adp_trap_set(struct adp_trial *trial, enum adp_trap trap)
+static bool catch_traps(struct adp_trial *trial)
 {
     struct sigaction action = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO };
     trapped = trial;
     sigemptyset(&action.sa_mask);
-    if (sigaction(SIGSYS, &action, NULL) != 0)
+    return sigaction(SIGSYS, &action, NULL) == 0;
+}
+
+static bool install_harm(void)
+{
+    enum { N = sizeof harm / sizeof harm[0] };
+    struct sock_filter own[N];
+    memcpy(own, harm, sizeof own);
+    for (size_t i = 0; i < N; i++)
+        if (own[i].code == (BPF_JMP | BPF_JEQ | BPF_K) && own[i].k == PID)
+            own[i].k = (uint32_t)fenced_as;
+    return install(own, N);
+}
+
+bool adp_trap_set(struct adp_trial *trial, enum adp_trap trap)
+{
+    if (!catch_traps(trial))
         return false;
+    if (trap == ADP_TRAP_HARM)
+        return install_harm();
     return trap == ADP_TRAP_ALL ? install(all, sizeof all / sizeof all[0])
                                 : install(making, sizeof making / sizeof making[0]);
+}
+
+void adp_trap_fence(struct adp_trial *trial)
+{
+    if (fenced_as || access("/proc/self/fd", X_OK) != 0)
+        return;
+    fenced_as = getpid();
+    adp_trap_set(trial, ADP_TRAP_HARM);
 }

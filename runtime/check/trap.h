@@ -7,6 +7,9 @@
 #include "runtime/check/trial.h"
 
 enum adp_trap {
+    /* What reaches beyond this process: signals to others, programs, files that are written,
+     * renamed or removed, connections, leaving the process group. */
+    ADP_TRAP_HARM,
     /* Sockets, threads and processes: what no constructor may make. */
     ADP_TRAP_MAKING,
     /* Every one but those that read the clock: how that is done is the machine's choice,
@@ -16,5 +19,11 @@ enum adp_trap {
 
 /* False: this system allows no filter. */
 bool adp_trap_set(struct adp_trial *trial, enum adp_trap trap);
+
+/* ADP_TRAP_HARM, once for this process: before anything of the policy's is loaded, and after
+ * all that the check itself has to write. A process that is forked later has it too, and
+ * may then not even send itself a signal. Where there is no filter, or no /proc through
+ * which the loader loads its copy, there is still the process. */
+void adp_trap_fence(struct adp_trial *trial);
 
 #endif

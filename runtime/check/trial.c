@@ -59,6 +59,11 @@ void adp_trial_skip(struct adp_trial *trial, const char *format, ...)
     adp_child_exit(0);
 }
 
+void adp_trial_spoils(struct adp_trial *trial)
+{
+    trial->slate->spoils = 1;
+}
+
 uint32_t adp_trial_share(const struct adp_trial *trial, uint32_t n)
 {
     uint64_t share = (uint64_t)n * trial->options->percent / 100;

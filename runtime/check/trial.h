@@ -18,7 +18,9 @@
 /* Shared memory. Nothing here is to be trusted further than text is: the policy may have
  * written into it. */
 struct adp_slate {
-    uint32_t status; /* enum adp_check_status + 1; 0: nothing said */
+    uint32_t status;             /* enum adp_check_status + 1; 0: nothing said */
+    uint32_t creates, create_ms; /* calls that came back, and the time they took */
+    uint32_t spoils; /* not 0: its failure would be that of every check after it */
     /* Written by every thread of the check, each for itself: relaxed. */
     _Atomic uint32_t view; /* number of the request at hand, from 1; 0: none */
     _Atomic uint32_t call; /* enum adp_called */
@@ -65,6 +67,9 @@ _Noreturn void adp_trial_fail(struct adp_trial *trial, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 _Noreturn void adp_trial_skip(struct adp_trial *trial, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* If this check fails, those in whose `after` it stands are not asked, as after a crash. */
+void adp_trial_spoils(struct adp_trial *trial);
 
 /* `percent` of n, at least 1. */
 uint32_t adp_trial_share(const struct adp_trial *trial, uint32_t n);

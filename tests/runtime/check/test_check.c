@@ -111,6 +111,35 @@ START_TEST(a_check_that_is_not_there_is_refused_with_the_nearest)
 }
 END_TEST
 
+START_TEST(a_check_is_named_in_small_letters_too)
+{
+    struct adp_check_options only = { .only = "b4", .percent = 10 };
+    run(GALLERY, "in_order", &only);
+    ck_assert_str_eq(report.results[0].id, "B4");
+}
+END_TEST
+
+START_TEST(a_config_that_is_no_object_is_refused)
+{
+    static const char *const configs[] = { "{", "[1]", "3", "{\"a\":1,\"a\":2}" };
+    struct adp_error err = { 0 };
+    for (size_t i = 0; i < sizeof configs / sizeof configs[0]; i++) {
+        struct adp_check_options options = { .config = configs[i] };
+        ck_assert_int_eq(adp_check_run(&report, GALLERY "/in_order.so", &options, &err),
+                         ADP_EINVAL);
+    }
+}
+END_TEST
+
+START_TEST(a_config_for_a_policy_that_takes_none_is_a_failure)
+{
+    struct adp_check_options options = { .config = "{}", .percent = 10 };
+    run(GALLERY, "in_order", &options);
+    ck_assert_int_eq(find("S1")->status, ADP_CHECK_FAIL);
+    ck_assert_uint_eq(report.failed, 1);
+}
+END_TEST
+
 START_TEST(a_file_that_is_not_there_is_an_error)
 {
     struct adp_error err = { 0 };
@@ -363,6 +392,9 @@ int main(void)
     tcase_add_test(t, one_check_is_run_alone);
     tcase_add_test(t, one_check_that_cannot_be_asked_says_what_keeps_it);
     tcase_add_test(t, a_check_that_is_not_there_is_refused_with_the_nearest);
+    tcase_add_test(t, a_check_is_named_in_small_letters_too);
+    tcase_add_test(t, a_config_that_is_no_object_is_refused);
+    tcase_add_test(t, a_config_for_a_policy_that_takes_none_is_a_failure);
     tcase_add_test(t, a_file_that_is_not_there_is_an_error);
     tcase_add_test(t, the_same_file_is_asked_the_same);
     tcase_add_test(t, a_run_that_is_stopped_says_so_and_leaves_nothing);

@@ -88,7 +88,7 @@ START_TEST(however_a_child_ends_it_is_told_apart)
 {
     struct adp_child child;
     char words[120];
-    struct adp_child_limit limit = { ends[_i].limit_ms, NULL };
+    struct adp_child_limit limit = { .ms = ends[_i].limit_ms };
     adp_child_run(&child, limit, ends[_i].work, NULL);
     ck_assert_int_eq(child.end, ends[_i].end);
     ck_assert_int_eq(child.number, ends[_i].number);
@@ -105,7 +105,7 @@ START_TEST(nothing_is_left_running)
     int ends_of[2];
     char byte;
     ck_assert_int_eq(pipe(ends_of), 0);
-    struct adp_child_limit limit = { LIMIT_MS, NULL };
+    struct adp_child_limit limit = { .ms = LIMIT_MS };
     adp_child_run(&child, limit, forks, ends_of);
     ck_assert(child.finished);
     close(ends_of[1]);
@@ -126,7 +126,7 @@ static void on_alarm(int signal)
 START_TEST(a_signal_ends_the_waiting)
 {
     struct adp_child child;
-    struct adp_child_limit limit = { LIMIT_MS, &stop };
+    struct adp_child_limit limit = { .ms = LIMIT_MS, .stop = &stop };
     struct sigaction action = { .sa_handler = on_alarm };
     sigaction(SIGALRM, &action, NULL);
     alarm(1);

@@ -13,8 +13,8 @@ static void *create(const adp_setup *setup)
     struct state *state = calloc(1, sizeof *state);
     if (state && !(state->table = calloc(1, 64)))
         state = NULL;
-    if (!state && setup->error_cap)
-        setup->error[0] = '!';
+    if (!state)
+        return adp_cannot(setup, "out of memory");
     return state;
 }
 

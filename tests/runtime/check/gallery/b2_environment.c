@@ -10,8 +10,8 @@ static void *create(const adp_setup *setup)
     double *state = calloc(1, sizeof *state);
     if (state && getenv("GALLERY_STRICT"))
         *state = 1.0;
-    if (!state && setup->error_cap)
-        setup->error[0] = '!';
+    if (!state)
+        return adp_cannot(setup, "out of memory");
     return state;
 }
 

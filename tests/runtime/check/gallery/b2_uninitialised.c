@@ -7,8 +7,8 @@
 static void *create(const adp_setup *setup)
 {
     volatile unsigned char *state = malloc(3000);
-    if (!state && setup->error_cap)
-        setup->error[0] = '!';
+    if (!state)
+        return adp_cannot(setup, "out of memory");
     return (void *)(uintptr_t)state;
 }
 

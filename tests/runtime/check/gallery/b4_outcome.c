@@ -7,8 +7,8 @@
 static void *create(const adp_setup *setup)
 {
     double *slowest = calloc(1, sizeof *slowest);
-    if (!slowest && setup->error_cap)
-        setup->error[0] = '!';
+    if (!slowest)
+        return adp_cannot(setup, "out of memory");
     return slowest;
 }
 

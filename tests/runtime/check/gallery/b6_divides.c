@@ -7,8 +7,8 @@
 static void *create(const adp_setup *setup)
 {
     uint64_t *last_ns = calloc(1, sizeof *last_ns);
-    if (!last_ns && setup->error_cap)
-        setup->error[0] = '!';
+    if (!last_ns)
+        return adp_cannot(setup, "out of memory");
     return last_ns;
 }
 

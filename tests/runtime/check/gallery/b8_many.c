@@ -14,8 +14,8 @@ struct state {
 static void *create(const adp_setup *setup)
 {
     struct state *state = calloc(1, sizeof *state);
-    if (!state && setup->error_cap)
-        setup->error[0] = '!';
+    if (!state)
+        return adp_cannot(setup, "out of memory");
     return state;
 }
 

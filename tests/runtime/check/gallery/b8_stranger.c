@@ -12,10 +12,9 @@ enum { TICKET = 7, MANY = 3, LAYOUT = 1 };
 static void *create(const adp_setup *setup)
 {
     uint32_t *flying = calloc(1, sizeof *flying);
-    if (!flying && setup->error_cap)
-        setup->error[0] = '!';
-    if (flying &&
-        !adp_saved_read(setup->saved, setup->saved_len, LAYOUT, flying, sizeof *flying))
+    if (!flying)
+        return adp_cannot(setup, "out of memory");
+    if (!adp_saved_read(setup->saved, setup->saved_len, LAYOUT, flying, sizeof *flying))
         *flying = 0;
     return flying;
 }

@@ -7,8 +7,8 @@
 static void *create(const adp_setup *setup)
 {
     void *state = calloc(1, 64);
-    if (!state && setup->error_cap)
-        setup->error[0] = '!';
+    if (!state)
+        return adp_cannot(setup, "out of memory");
     return state;
 }
 

@@ -24,9 +24,7 @@ static inline uint64_t keeps_sum(const struct state *s)
 static inline struct state *keeps_new(const adp_setup *setup)
 {
     struct state *s = calloc(1, sizeof *s);
-    if (!s && setup->error_cap)
-        setup->error[0] = '!';
-    return s;
+    return s ? s : adp_cannot(setup, "out of memory");
 }
 
 static inline void *keeps_create(const adp_setup *setup)

@@ -13,8 +13,8 @@ static void *create(const adp_setup *setup)
 {
     int *strange = calloc(1, sizeof *strange);
     char name[16] = "";
-    if (!strange && setup->error_cap)
-        setup->error[0] = '!';
+    if (!strange)
+        return adp_cannot(setup, "out of memory");
     prctl(PR_GET_NAME, name);
     if (strange && strcmp(name, "gone") == 0 && !own)
         *strange = 1;

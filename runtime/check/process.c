@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/* What a process has (runtime/check/process.h). */
+#include "runtime/check/process.h"
+
+#include <dirent.h>
+#include <fenv.h>
+#include <locale.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Rounding, traps, and whether small numbers are flushed to 0; not the flags that any
+ * operation raises. */
+uint64_t adp_process_fpu(void)
+{
+#if defined __x86_64__
+    uint32_t mxcsr;
+    uint16_t x87;
+    __asm__ volatile("stmxcsr %0" : "=m"(mxcsr));
+    __asm__ volatile("fnstcw %0" : "=m"(x87));
+    return (mxcsr & ~UINT32_C(0x3f)) | (uint64_t)x87 << 32;
+#elif defined __aarch64__
+    uint64_t fpcr;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(fpcr));
+    return fpcr;
+#endif
+}
+
+static uint32_t count_entries(const char *folder)
+{
+    uint32_t n = 0;
+    DIR *d = opendir(folder);
+    while (d && readdir(d))
+        n++;
+    if (d)
+        closedir(d);
+    return n;
+}
+
+static void read_fds(struct adp_process *p)
+{
+    memset(p->fds, 0, sizeof p->fds);
+    for (int fd = 0; fd < ADP_PROCESS_FDS; fd++) {
+        char path[32];
+        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+        ssize_t n = readlink(path, p->fds[fd], sizeof p->fds[fd] - 1);
+        p->fds[fd][n > 0 ? n : 0] = '\0';
+    }
+}
+
+static void read_environment(struct adp_process *p)
+{
+    size_t at = 0;
+    for (char **e = environ; e && *e; e++) {
+        size_t n = strlen(*e) + 1;
+        if (at + n > sizeof p->environment)
+            break;
+        memcpy(p->environment + at, *e, n);
+        at += n;
+    }
+    p->environment_bytes = at;
+}
+
+void adp_process_read(struct adp_process *p)
+{
+    const char *locale = setlocale(LC_ALL, NULL);
+    p->fpu = adp_process_fpu();
+    p->rounding = fegetround();
+    for (int s = 1; s < NSIG; s++) {
+        memset(&p->signals[s], 0, sizeof p->signals[s]);
+        sigaction(s, NULL, &p->signals[s]);
+    }
+    sigemptyset(&p->blocked);
+    pthread_sigmask(SIG_BLOCK, NULL, &p->blocked);
+    snprintf(p->locale, sizeof p->locale, "%s", locale ? locale : "");
+    if (!getcwd(p->folder, sizeof p->folder))
+        p->folder[0] = '\0';
+    p->umask = umask(0);
+    umask(p->umask);
+    read_environment(p);
+    p->threads = count_entries("/proc/self/task");
+    read_fds(p);
+}
+
+static void compare_signals(struct adp_trial *trial, const char *what,
+                            const struct adp_process *a, const struct adp_process *b)
+{
+    for (int s = 1; s < NSIG; s++) {
+        const char *name = sigabbrev_np(s);
+        if (a->signals[s].sa_handler != b->signals[s].sa_handler ||
+            a->signals[s].sa_flags != b->signals[s].sa_flags)
+            adp_trial_fail(trial, "%s changed what happens on signal %d (%s%s)", what, s,
+                           name ? "SIG" : "", name ? name : "unnamed");
+    }
+}
+
+/* One file in memory may be new: the loader's own copy stays open, as a file in memory under the policy's name. */
+static void compare_fds(struct adp_trial *trial, const char *what,
+                        const struct adp_process *a, const struct adp_process *b)
+{
+    bool own = false;
+    for (int fd = 0; fd < ADP_PROCESS_FDS; fd++) {
+        if (strcmp(a->fds[fd], b->fds[fd]) == 0)
+            continue;
+        if (!a->fds[fd][0] && !own && strncmp(b->fds[fd], "/memfd:", 7) == 0) {
+            own = true;
+            continue;
+        }
+        adp_trial_fail(trial, "%s %s descriptor %d: %s", what,
+                       !a->fds[fd][0]   ? "opened"
+                       : !b->fds[fd][0] ? "closed"
+                                        : "changed",
+                       fd, b->fds[fd][0] ? b->fds[fd] : a->fds[fd]);
+    }
+}
+
+void adp_process_compare(struct adp_trial *trial, const char *what,
+                         const struct adp_process *a, const struct adp_process *b)
+{
+    if (a->fpu != b->fpu || a->rounding != b->rounding)
+        adp_trial_fail(trial,
+                       "%s changed the floating-point mode of its "
+                       "thread: 0x%llx before, 0x%llx after",
+                       what, (unsigned long long)a->fpu, (unsigned long long)b->fpu);
+    compare_signals(trial, what, a, b);
+    for (int s = 1; s < NSIG; s++)
+        if (sigismember(&a->blocked, s) != sigismember(&b->blocked, s))
+            adp_trial_fail(trial, "%s changed whether signal %d is blocked", what, s);
+    if (strcmp(a->locale, b->locale) != 0)
+        adp_trial_fail(trial, "%s changed the locale: %.100s before, %.100s after", what,
+                       a->locale, b->locale);
+    if (strcmp(a->folder, b->folder) != 0)
+        adp_trial_fail(trial,
+                       "%s changed the current directory: %.100s before, %.100s "
+                       "after",
+                       what, a->folder, b->folder);
+    if (a->umask != b->umask)
+        adp_trial_fail(trial, "%s changed the umask: %03o before, %03o after", what,
+                       a->umask, b->umask);
+    if (a->environment_bytes != b->environment_bytes ||
+        memcmp(a->environment, b->environment, a->environment_bytes) != 0)
+        adp_trial_fail(trial, "%s changed the environment", what);
+}
+
+void adp_process_compare_made(struct adp_trial *trial, const char *what,
+                              const struct adp_process *a, const struct adp_process *b)
+{
+    if (a->threads != b->threads)
+        adp_trial_fail(trial,
+                       "%s changed the number of threads: %u before, %u "
+                       "after",
+                       what, a->threads - 2, b->threads - 2); /* "." and ".." */
+    compare_fds(trial, what, a, b);
+}

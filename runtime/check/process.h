@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* What a process has that a policy may not change: how numbers are rounded, what happens on
+ * signals, locale, folder, umask, environment, descriptors, threads. */
+#ifndef ADP_RUNTIME_CHECK_PROCESS_H
+#define ADP_RUNTIME_CHECK_PROCESS_H
+
+#include "runtime/check/trial.h"
+
+#include <signal.h>
+#include <sys/types.h>
+
+enum { ADP_PROCESS_FDS = 1024, ADP_PROCESS_ENV = 1 << 16 };
+
+/* Large: not for a stack. */
+struct adp_process {
+    uint64_t fpu; /* control bits of the floating-point unit */
+    int rounding;
+    struct sigaction signals[NSIG];
+    sigset_t blocked;
+    char locale[512], folder[1024];
+    mode_t umask;
+    size_t environment_bytes;
+    uint32_t threads, n_fds;
+    char environment[ADP_PROCESS_ENV];
+    char fds[ADP_PROCESS_FDS][64]; /* what descriptor i is; "": not open */
+};
+
+/* Rounding, traps, and whether small numbers are flushed to 0, of this thread. */
+uint64_t adp_process_fpu(void);
+void adp_process_read(struct adp_process *ret);
+/* Ends the check when the two differ: "<what> changed the umask: ...". */
+void adp_process_compare(struct adp_trial *trial, const char *what,
+                         const struct adp_process *before,
+                         const struct adp_process *after);
+/* The same of descriptors and threads. One file in memory may be new, the loader's copy. */
+void adp_process_compare_made(struct adp_trial *trial, const char *what,
+                              const struct adp_process *before,
+                              const struct adp_process *after);
+
+#endif
