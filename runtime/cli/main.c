@@ -34,6 +34,7 @@ static const struct adp_command *const commands[] = {
     &adp_cmd_report,
     &adp_cmd_compare,
     &adp_cmd_experiments,
+    &adp_cmd_dashboard,
     &adp_cmd_replay,
     &adp_cmd_terms,
     NULL,

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* The file that --html names. */
+#include "runtime/cli/html_file.h"
+
+#include "core/error.h"
+#include "runtime/cli/say.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+bool adp_html_file_write(const char *name, int (*write)(const void *what, FILE *to),
+                         const void *what)
+{
+    FILE *to = fopen(name, "we");
+    int e = to ? write(what, to) : ADP_EIO;
+    int why = errno;
+    if (to && fclose(to) && !e) {
+        e = ADP_EIO;
+        why = errno;
+    }
+    if (!e)
+        return true;
+    if (e == ADP_ENOMEM)
+        adp_say("out of memory");
+    else
+        adp_say("%s: cannot be written: %s", name, strerror(why));
+    if (to)
+        unlink(name);
+    return false;
+}
