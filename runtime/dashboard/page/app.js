@@ -35,7 +35,7 @@ function experiment(one) {
       if (run.copy_of) notes.push(`${run.logs[0]} is a copy of ${run.copy_of}, not a repeat`);
   const rows = one.policies.map(p => [el('span', {}, p.policy || '(no decisions)', p.baseline ? ' (baseline)' : ''),
     params(p.params), p.repeats,
-    el('span', {}, p.runs.map(r => [el('a', { href: runLink(r.logs) }, r.run || r.logs[0]), ' ', chip(r.verdict), ` ${r.offered} offered `]))]);
+    el('span', {}, p.runs.map(r => el('span.one', {}, el('a', { href: runLink(r.logs) }, r.run || r.logs[0]), ' ', chip(r.verdict), ` ${r.offered} offered`)))]);
   const many = one.policies.filter(p => p.policy && !p.baseline).length;
   return el('section.card', { 'aria-label': one.experiment || 'unnamed' },
     el('div.head', {}, el('h2', {}, one.experiment || '(unnamed)', el('small', {}, ` ${runs} ${runs === 1 ? 'run' : 'runs'}`)),

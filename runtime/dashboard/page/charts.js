@@ -99,18 +99,35 @@ const sync = { key: 'time', setSeries: false };
 
 function timeOptions(more) {
   return { cursor: { sync, drag: { x: true, y: false } }, legend: { live: true },
-    padding: [10, 12, 0, 0],
+    padding: [10, 24, 0, 0],
     scales: { x: { time: false }, y: more.y || {} },
-    axes: [axis({ values: (u, ticks) => ticks.map(seconds), space: 70 }), valueAxis(more.axis)],
+    axes: [axis({ values: (u, ticks) => ticks.map(seconds), space: 70, size: 32 }), valueAxis(more.axis)],
     series: [{ label: 'since the first', value: (u, v) => seconds(v) }, ...more.series],
     bands: more.bands, hooks: more.hooks };
 }
 
+/* Bins put together two by two until one holds a handful of decisions: a rate of single ones is
+ * a comb. */
+function grouped(over) {
+  const all = over.bins.reduce((sum, b) => sum + b.decisions, 0);
+  let step = over.bin_s, bins = over.bins.map(b => ({ at: b.at, decisions: b.decisions, refusals: b.refusals }));
+  while (bins.length > 32 && all / bins.length < 8) {
+    const pairs = new Map();
+    step *= 2;
+    for (const bin of bins) {
+      const at = Math.floor(bin.at / step + 1e-9) * step, pair = pairs.get(at);
+      if (pair) { pair.decisions += bin.decisions; pair.refusals += bin.refusals; } else pairs.set(at, { ...bin, at });
+    }
+    bins = [...pairs.values()];
+  }
+  return [step, bins];
+}
+
 /* Decisions and refusals per second. */
 export function arrivals(over) {
-  const step = over.bin_s, first = over.bins[0].at;
-  const x = over.bins.map(b => b.at - first + step / 2);
-  const rate = over.bins.map(b => b.decisions / step), refused = over.bins.map(b => b.refusals / step);
+  const [step, bins] = grouped(over), first = over.bins[0].at;
+  const x = bins.map(b => b.at - first + step / 2);
+  const rate = bins.map(b => b.decisions / step), refused = bins.map(b => b.refusals / step);
   const n = over.bins.reduce((sum, b) => sum + b.refusals, 0);
   return plot(`Decisions per second over time, up to ${number(Math.max(...rate))}, and refusals per second; ${n} ${plural(n, 'decision', 'decisions')} refused in all`,
     190, () => [timeOptions({ y: { range: (u, lo, hi) => [0, hi * 1.08 || 1] }, series: [
@@ -119,16 +136,30 @@ export function arrivals(over) {
     ] }), [x, rate, refused]]);
 }
 
+/* For each bin: does an empty one lie in a gap? Readings come at their own pace, often less than
+ * once a bin; a gap is five times as long as they are usually apart, and three bins. */
+function gaps(over, name) {
+  const full = over.bins.flatMap((b, i) => b.signals[name] ? [i] : []);
+  const apart = full.slice(1).map((k, i) => k - full[i]).sort((a, b) => a - b);
+  const usual = apart.length ? apart[apart.length >> 1] : 1, most = Math.max(3, 5 * usual);
+  const empty = over.bins.map(() => true);
+  for (let i = 1; i < full.length; i++)
+    if (full[i] - full[i - 1] <= most) for (let k = full[i - 1]; k <= full[i]; k++) empty[k] = false;
+  return empty;
+}
+
 /* One signal: its mean, the band from its least to its greatest, the thresholds it is held
  * against, and where the policy refused. Bins without a reading are gaps. */
 export function signal(over, name, thresholds) {
   const step = over.bin_s, first = over.bins[0].at;
   const x = over.bins.map(b => b.at - first + step / 2);
-  const of = key => over.bins.map(b => b.signals[name] ? b.signals[name][key] : null);
+  /* null breaks the line, undefined does not. */
+  const gap = gaps(over, name);
+  const of = key => over.bins.map((b, i) => b.signals[name] ? b.signals[name][key] : gap[i] ? null : undefined);
   const mean = of('mean'), low = of('min'), high = of('max');
-  const there = high.filter(v => v !== null);
+  const known = v => v !== null && v !== undefined, there = high.filter(known);
   if (!there.length) return null;
-  const top = Math.max(...there), bottom = Math.min(...low.filter(v => v !== null));
+  const top = Math.max(...there), bottom = Math.min(...low.filter(known));
   const told = thresholds.map(t => `${t.op} ${number(t.threshold)}`).join(' and ');
   return plot(`${name} over time, from ${number(bottom)} to ${number(top)}${told ? '; the policy needs ' + told : ''}`,
     170, () => [timeOptions({
@@ -149,6 +180,14 @@ export function signal(over, name, thresholds) {
       }] } }), [x, mean, high, low]]);
 }
 
+/* Round numbers on a scale of powers: 1, 2, 5, or only 1 where there are many. */
+function round(low, high) {
+  const leads = high / low > 1000 ? [1] : high / low > 8 ? [1, 2, 5] : [1, 1.5, 2, 3, 4, 5, 7], ticks = [];
+  for (let power = 10 ** Math.floor(Math.log10(low)); power <= high; power *= 10)
+    for (const lead of leads) if (lead * power >= low && lead * power <= high) ticks.push(lead * power);
+  return ticks;
+}
+
 /* TTFT: how long the share on the x axis took at most. sides: [{name, within}], SLO in ms. */
 export function latencies(sides, slo) {
   const known = sides.filter(s => s.within.length);
@@ -161,14 +200,10 @@ export function latencies(sides, slo) {
   const low = Math.min(...all) * 0.85, high = Math.max(...all) * 1.15;
   return plot('Time to first token by share of served requests: ' + known.map(s =>
     `${s.name}: half within ${number(s.within[7][1])} ms, 95% within ${number(s.within[13][1])} ms`).join('; '),
-    270, () => [{ padding: [10, 12, 0, 0], legend: { live: true },
+    270, () => [{ padding: [10, 24, 0, 0], legend: { live: true },
       scales: { x: { time: false }, y: { distr: 3, log: 10, range: () => [low, high] } },
-      axes: [axis({ values: (u, t) => t.map(v => v + '%') }),
-        valueAxis({ filter: (u, ticks) => ticks.map(v => {
-          const lead = v / 10 ** Math.floor(Math.log10(v) + 1e-9);
-          return high / low > 100 && Math.abs(lead - 1) > 1e-6 ? null
-            : [1, 2, 3, 5].some(l => Math.abs(lead - l) < 1e-6) ? v : null;
-        }) })],
+      axes: [axis({ values: (u, t) => t.map(v => v + '%'), size: 32 }),
+        valueAxis({ splits: () => round(low, high), filter: (u, ticks) => ticks })],
       series: [{ label: 'share served', value: (u, v) => v === null ? '--' : number(v) + '%' },
         ...known.map((s, i) => ({ label: s.name, stroke: colour(series[s.colour ?? i % series.length]),
           dash: dashes[(s.colour ?? i) % dashes.length], width: 1.75,

@@ -2,7 +2,7 @@
 /* The comparison: the facts of the text page in its order, from what `compare --json` says. */
 import { el, number, percent, share, plural, table, section, caveats, term } from './dom.js';
 import { latencies, dots } from './charts.js';
-import { chip, params } from './report.js';
+import { absentees, chip, params } from './report.js';
 
 function sidesOf(data) {
   const name = (side, i) => data.arms ? (i ? 'governed' : 'ungoverned') : side.policy || '(no policy named)';
@@ -29,7 +29,8 @@ function bought(side) {
 
 export function compare(data) {
   const sides = sidesOf(data), candidates = sides.slice(1), of = key => sides.map(s => ({ name: s.name, colour: s.colour, values: s.repeats.map(r => r[key]) }));
-  const signals = [...new Set(sides.flatMap(s => Object.keys(s.greatest)))];
+  const every = [...new Set(sides.flatMap(s => Object.keys(s.greatest)))];
+  const signals = every.filter(n => sides.some(s => typeof s.greatest[n] === 'number'));
   const slo = sides.every(s => s.slo_ttft_ms === sides[0].slo_ttft_ms) ? sides[0].slo_ttft_ms : null;
   const curves = sides.flatMap(s => s.repeats.map(r => ({ name: `${s.name} ${r.run || ''}`.trim(), within: r.ttft_within, colour: s.colour })));
   return el('article', {},
@@ -46,6 +47,7 @@ export function compare(data) {
       el('p.note', {}, 'One line for each repeat, a colour and a dash for each policy. How long the share on the axis took at most.')) : null,
     section('medians', 'Medians over repeats', table('Medians over repeats', ['policy', 'runs', term('offered'), term('refused'), 'p50 ms', 'p95 ms', term('goodput')],
       sides.map(s => [s.name, s.runs, number(s.offered), percent(s.refused_share), number(s.p50_ttft_ms), number(s.p95_ttft_ms.median), share(s.goodput.median)]))),
-    signals.length ? section('highest', 'How high each signal went', table('Greatest reading over repeats', [term('signal'), ...sides.map(s => s.name)],
-      signals.map(name => [name, ...sides.map(s => number(s.greatest[name] ?? null))]))) : null);
+    every.length ? section('highest', 'How high each signal went', table('Greatest reading over repeats', [term('signal'), ...sides.map(s => s.name)],
+      signals.map(name => [name, ...sides.map(s => number(s.greatest[name] ?? null))])),
+      absentees(Object.fromEntries(every.filter(n => !signals.includes(n)).map(n => [n, ''])))) : null);
 }

@@ -82,7 +82,7 @@ export function table(caption, columns, rows, options = {}) {
         el('th', { scope: 'col', class: i && !options.text ? 'n' : null }, c)))),
       el('tbody', {}, rows.map(row => el('tr', {}, row.map((cell, i) => i === 0
         ? el('th', { scope: 'row' }, cell)
-        : el('td', { class: options.text ? null : 'n' }, cell)))))));
+        : el('td', { class: options.text ? null : 'n', 'data-of': options.wide && typeof columns[i] === 'string' ? columns[i] : null }, cell)))))));
 }
 
 export function section(id, heading, ...children) {

@@ -10,7 +10,7 @@ export const params = of => Object.entries(of).map(([k, v]) => `${k}=${exact(v)}
 /* "LIVE: …": the word is the chip's. */
 function finding(run) {
   const rest = run.finding.replace(/^(LIVE|INERT|UNKNOWN): /, '');
-  return el('p.finding', {}, term(run.verdict, run.verdict), ' ', rest);
+  return el('p.finding', {}, el('span.chip.' + run.verdict.toLowerCase(), {}, term(run.verdict)), ' ', rest);
 }
 
 function who(run) {
@@ -69,16 +69,21 @@ function liveness(run, id) {
     el('ul.plain', {}, words.map(w => el('li', {}, w))));
 }
 
+/* "a, b and c (why)": those without a reading need no row each. */
+export function absentees(absent) {
+  const names = Object.keys(absent).map(n => absent[n] ? `${n} (throughout: ${absent[n]})` : n);
+  return names.length ? el('p.note', {}, 'Never supplied: ', names.join(', '), '.') : null;
+}
+
 function signals(run, id) {
-  const names = Object.keys(run.signals);
-  if (!names.length) return null;
+  const names = Object.keys(run.signals).filter(n => run.signals[n]);
+  if (!names.length && !Object.keys(run.absent).length) return null;
   return section(id + 'signals', 'Which signals moved',
-    table('Signals', [term('signal'), 'min', term('p50'), term('p95'), 'max', 'n', term('absent')],
+    names.length ? table('Signals', [term('signal'), 'min', term('p50'), term('p95'), 'max', 'n', term('absent')],
       names.map(name => {
         const s = run.signals[name];
-        return s ? [name, number(s.min), number(s.p50), number(s.p95), number(s.max), s.n, percent(s.absent)]
-          : [name, '--', '--', '--', '--', 0, run.absent[name] ? 'throughout: ' + run.absent[name] : 'never supplied'];
-      })));
+        return [name, number(s.min), number(s.p50), number(s.p95), number(s.max), s.n, percent(s.absent)];
+      })) : null, absentees(run.absent));
 }
 
 function groups(title, key, list) {
@@ -128,6 +133,9 @@ function cost(run, id) {
         t.within.map(([s, ms]) => [percent(s), number(ms)])))] : null);
 }
 
+/* A clock of its own, like a simulation's, begins near 0. */
+const when = at => Math.abs(at) < 1e8 ? `${number(at)} s` : new Date(at * 1000).toISOString().replace('T', ' ').replace('Z', ' UTC');
+
 /* Signals that gates read come first; those that stood still can be asked for. */
 function overTime(run, id) {
   const over = run.over_time;
@@ -143,7 +151,7 @@ function overTime(run, id) {
   };
   draw();
   return section(id + 'time', 'Over time',
-    el('p.note', {}, `Each point is ${exact(over.bin_s)} s, from ${new Date(over.bins[0].at * 1000).toISOString()}. Refused is the policy's verdict, enforced or not: marked at the foot of each signal, the more the taller. The band is from the least reading to the greatest. Drag to zoom, double-click for all.`),
+    el('p.note', {}, `Each point is ${number(over.bin_s)} s, from ${when(over.bins[0].at)} on. Refused is the policy's verdict, enforced or not: marked at the foot of each signal, the more the taller. The band is from the least reading to the greatest. Drag to zoom, double-click for all.`),
     drawn() && names.length > 1 ? el('fieldset.pick', {}, el('legend', {}, 'Signals shown'), names.map(n => el('label', {},
       el('input', { type: 'checkbox', checked: shown.has(n), onchange: e => { if (e.target.checked) shown.add(n); else shown.delete(n); draw(); } }), ' ', n))) : null,
     box);
