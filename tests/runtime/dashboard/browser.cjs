@@ -181,6 +181,6 @@ async function main() {
   await claim('no page has anything to complain of', async () => assert.deepStrictEqual(said, []));
   await claim('no page asks another host for anything', async () => assert.deepStrictEqual(elsewhere, []));
   await browser.close();
-  process.exit(failed > 0);
+  process.exit(failed ? 1 : 0);
 }
 main().catch(error => { console.error(error); process.exit(2); });
