@@ -142,19 +142,34 @@ function overTime(run, id) {
   if (over.bins.length < 2 || !run.decisions) return null;
   const gated = run.gates.map(g => g.signal).filter(Boolean);
   const names = [...new Set([...gated, ...Object.keys(run.signals)])].filter(n => over.bins.some(b => b.signals[n]));
-  const box = el('div.plots'), shown = new Set(names.slice(0, Math.max(3, new Set(gated).size)));
+  const address = new URLSearchParams(location.hash.split('?')[1] || ''), asks = address.getAll('show');
+  const figures = el('details', {}, el('summary', {}, 'The figures'));
+  figures.addEventListener('toggle', () => {
+    if (figures.open && figures.children.length === 1)
+      figures.append(table('Over time', ['from, s', 'decisions', 'refusals', ...names.map(n => `${n}, mean`)],
+        over.bins.map(b => [number(b.at - over.bins[0].at), b.decisions, b.refusals, ...names.map(n => b.signals[n] ? number(b.signals[n].mean) : '--')])));
+  });
+  const box = el('div.plots'), shown = new Set(asks.length ? names.filter(n => asks.includes(n)) : names.slice(0, Math.max(3, new Set(gated).size)));
+  const pick = (name, on) => {
+    if (on) shown.add(name); else shown.delete(name);
+    draw();
+    if (!location.hash.startsWith('#/run')) return;
+    address.delete('show');
+    for (const n of shown) address.append('show', n);
+    history.replaceState(null, '', '#/run?' + address);
+  };
   const draw = () => {
     box.replaceChildren(el('h3', {}, 'Decisions and refusals'), arrivals(over), ...names.filter(n => shown.has(n)).flatMap(n => {
       const gates = run.gates.filter(g => g.signal === n && g.threshold !== null);
       return [el('h3', {}, n), signal(over, n, gates)];
     }));
   };
-  draw();
+  if (drawn()) draw();
   return section(id + 'time', 'Over time',
     el('p.note', {}, `Each point is ${number(over.bin_s)} s, from ${when(over.bins[0].at)} on. Refused is the policy's verdict, enforced or not: marked at the foot of each signal, the more the taller. The band is from the least reading to the greatest. Drag to zoom, double-click for all.`),
     drawn() && names.length > 1 ? el('fieldset.pick', {}, el('legend', {}, 'Signals shown'), names.map(n => el('label', {},
-      el('input', { type: 'checkbox', checked: shown.has(n), onchange: e => { if (e.target.checked) shown.add(n); else shown.delete(n); draw(); } }), ' ', n))) : null,
-    box);
+      el('input', { type: 'checkbox', checked: shown.has(n), onchange: e => pick(n, e.target.checked) }), ' ', n))) : null,
+    drawn() ? box : el('p.note', {}, 'This build has no chart library.'), figures);
 }
 
 const asked = ['Capacity-relative load: the offered rate over what the engine can serve.', 'Calibrated deadlines: the SLO over the latency of an unloaded engine.',

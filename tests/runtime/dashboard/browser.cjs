@@ -2,10 +2,10 @@
 // The pages in a real browser: claims as TAP on stdout.
 //
 //     node browser.cjs MODULES CHROMIUM PICTURES REPORT.html REPORT.json COMPARE.html COMPARE.json
-//         URL EXPERIMENTS.json CORRUPT.html
+//         URL EXPERIMENTS.json HOSTILE.html FLAT.html SPIKE.html
 //
 // MODULES holds playwright-core and axe-core. URL is a dashboard over the logs that the JSON is of.
-const [modules, chromium, pictures, reportHtml, reportJson, compareHtml, compareJson, url, experimentsJson, corruptHtml] = process.argv.slice(2);
+const [modules, chromium, pictures, reportHtml, reportJson, compareHtml, compareJson, url, experimentsJson, hostileHtml, flatHtml, spikeHtml] = process.argv.slice(2);
 const fs = require('fs');
 const playwright = require(`${modules}/playwright-core`);
 const axe = fs.readFileSync(`${modules}/axe-core/axe.min.js`, 'utf8');
@@ -33,7 +33,8 @@ async function main() {
   const said = [], elsewhere = [];
   async function open(address, width = 1440, scheme = 'light') {
     const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme: scheme });
-    page.on('console', m => { if (m.type() === 'error' || m.type() === 'warning') said.push(`${address}: ${m.text()}`); });
+    // That reading a canvas is slow is the tests' own doing.
+    page.on('console', m => { if ((m.type() === 'error' || m.type() === 'warning') && !/willReadFrequently/.test(m.text())) said.push(`${address}: ${m.text()}`); });
     page.on('pageerror', e => said.push(`${address}: ${e}`));
     page.on('request', r => { if (!r.url().startsWith(url) && !/^(file|data|blob):/.test(r.url())) elsewhere.push(r.url()); });
     await page.goto(address);
@@ -100,7 +101,7 @@ async function main() {
     await page.close();
   });
   await claim('what a log says is text, whatever it says', async () => {
-    const page = await open(corruptHtml);
+    const page = await open(hostileHtml);
     assert.strictEqual(await page.evaluate(() => window.broken), undefined);
     has(await text(page), '</script><script>window.broken=1</script>');
     assert.strictEqual(await page.locator('main img').count(), 0);
@@ -118,6 +119,37 @@ async function main() {
     assert(!await tip.isVisible());
     await goodput.hover();
     assert(await tip.isVisible());
+    await page.close();
+  });
+  await claim('one reading that jumps is seen among twenty thousand', async () => {
+    // Between the threshold, 1, at the top, and what all others read, 0.3: nothing, or a spike.
+    const between = async address => {
+      const page = await open(address);
+      await drawn(page);
+      const n = await page.locator('.plots canvas').nth(1).evaluate(c => {
+        const from = Math.round(c.height * 0.3), d = c.getContext('2d').getImageData(0, from, c.width, 1).data;
+        let n = 0;
+        for (let i = 0; i < d.length; i += 4) if (d[i + 3] > 30 && d[i + 2] > d[i] + 40) n++;
+        return n;
+      });
+      await page.close();
+      return n;
+    };
+    assert.strictEqual(await between(flatHtml), 0);
+    assert(await between(spikeHtml) >= 2);
+  });
+  await claim('which signals are shown is in the address, and a table has the figures', async () => {
+    const page = await open(url + '#/run?log=demo%2Fkv_threshold%2Fr1.jsonl');
+    await page.waitForSelector('.plots canvas');
+    const n = await page.locator('.plots canvas').count();
+    await page.getByRole('checkbox', { name: 'queue_depth' }).uncheck();
+    assert.strictEqual(await page.locator('.plots canvas').count(), n - 1);
+    const again = await open(page.url());
+    await again.waitForSelector('.plots canvas');
+    assert.strictEqual(await again.locator('.plots canvas').count(), n - 1);
+    await again.locator('#rtime summary').click();
+    assert.strictEqual(await again.locator('#rtime tbody tr').count(), run.over_time.bins.length);
+    await again.close();
     await page.close();
   });
   await claim('the dashboard lists what `experiments --json` does', async () => {
@@ -149,7 +181,7 @@ async function main() {
   await claim('the terminology filters, and its state is in the address', async () => {
     const page = await open(url + '#/terms');
     await page.getByRole('searchbox').fill('goodput');
-    assert(page.url().endsWith('#/terms?q=goodput'));
+    await page.waitForFunction(() => location.hash === '#/terms?q=goodput');
     const n = await page.locator('dl.terms dt').count();
     assert(n > 0 && n < 10);
     await page.close();
