@@ -3,6 +3,7 @@
 #include "runtime/analysis/terms.h"
 
 #include "runtime/analysis/page.h"
+#include "runtime/analysis/report_json.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -412,4 +413,18 @@ int adp_terms_print(FILE *to, const char *word, struct adp_error *err)
     adp_page_put(to, "\n");
     adp_page_wrap(to, 0, 0, "%s", SURVEY);
     return adp_page_end(to);
+}
+
+int adp_terms_json(FILE *to)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < TERMS; i++)
+        if (json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:b}", "term",
+                                                  terms[i].word, "group", terms[i].group,
+                                                  "meaning", terms[i].meaning, "survey",
+                                                  (int)terms[i].survey))) {
+            json_decref(list);
+            return ADP_ENOMEM;
+        }
+    return adp_json_write_take(json_pack("{s:o}", "terms", list), to);
 }

@@ -23,4 +23,7 @@ const struct adp_term *adp_term_find(const char *word);
  */
 int adp_terms_print(FILE *to, const char *word, struct adp_error *err);
 
+/* {"terms":[{term group meaning survey}]}. ADP_EIO, ADP_ENOMEM. */
+int adp_terms_json(FILE *to);
+
 #endif

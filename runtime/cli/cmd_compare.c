@@ -2,9 +2,11 @@
 /* admitperf compare: what a policy bought against a baseline. */
 #include "runtime/analysis/compare.h"
 #include "runtime/cli/args.h"
+#include "runtime/cli/html_file.h"
 #include "runtime/cli/say.h"
+#include "runtime/dashboard/html.h"
 
-enum { OPT_CHECK = 256, OPT_ARMS };
+enum { OPT_CHECK = 256, OPT_ARMS, OPT_HTML };
 
 static const struct adp_option options[] = {
     { 'e', "experiment", "NAME",
@@ -14,6 +16,9 @@ static const struct adp_option options[] = {
       "the governed against the ungoverned requests of\n"
       "the logs given: the two arms of `enforce: f`" },
     { OPT_CHECK, "check", NULL, "exit 1 unless all four checks pass" },
+    { OPT_HTML, "html", "FILE",
+      "write a page for a browser, too: one file with\n"
+      "charts, that needs no network" },
     { 'j', "json", NULL, "for machines: one object" },
     { 0 },
 };
@@ -23,9 +28,9 @@ static int run(struct adp_args *args);
 const struct adp_command adp_cmd_compare = {
     .name = "compare",
     .does = "say what a policy bought against a baseline",
-    .synopsis = "[--check] [--json] BASELINE POLICY\n"
-                "[--check] [--json] --experiment NAME [DIR]...\n"
-                "[--check] [--json] --arms LOG|DIR...",
+    .synopsis = "[--check] [--json] [--html FILE] BASELINE POLICY\n"
+                "[--check] [--json] [--html FILE] --experiment NAME [DIR]...\n"
+                "[--check] [--json] [--html FILE] --arms LOG|DIR...",
     .about =
         "BASELINE and POLICY are logs or folders of logs, one log for each repeat. Four\n"
         "checks come before any number: the policy fired in every repeat, both sides\n"
@@ -53,6 +58,11 @@ static int answer(const struct adp_compare *compare, bool json, bool check)
     return check && !adp_compare_check(compare, stderr) ? ADP_EXIT_NO : ADP_EXIT_DONE;
 }
 
+static int write_html(const void *compare, FILE *to)
+{
+    return adp_html_compare(compare, to);
+}
+
 static int read_logs(struct adp_compare **ret, const char *experiment, bool arms,
                      const char *const *paths, size_t n, struct adp_error *err)
 {
@@ -67,7 +77,7 @@ static int read_logs(struct adp_compare **ret, const char *experiment, bool arms
 static int run(struct adp_args *args)
 {
     bool check = false, json = false, arms = false;
-    const char *experiment = NULL;
+    const char *experiment = NULL, *html = NULL;
     for (int o; (o = adp_args_next(args)) != ADP_ARGS_END;) {
         if (o == 'e')
             experiment = args->value;
@@ -75,6 +85,8 @@ static int run(struct adp_args *args)
             check = true;
         else if (o == OPT_ARMS)
             arms = true;
+        else if (o == OPT_HTML)
+            html = args->value;
         else if (o == 'j')
             json = true;
         else if (o != ADP_ARGS_OPERAND)
@@ -93,6 +105,8 @@ static int run(struct adp_args *args)
         return ADP_EXIT_BAD;
     }
     int code = answer(compare, json, check);
+    if (html && !adp_html_file_write(html, write_html, compare))
+        code = ADP_EXIT_BAD;
     adp_compare_destroy(compare);
     return code;
 }

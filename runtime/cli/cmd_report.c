@@ -2,15 +2,20 @@
 /* admitperf report: what a policy did in a log, and whether it could have fired. */
 #include "runtime/analysis/report.h"
 #include "runtime/cli/args.h"
+#include "runtime/cli/html_file.h"
 #include "runtime/cli/progress.h"
 #include "runtime/cli/say.h"
+#include "runtime/dashboard/html.h"
 
-enum { OPT_CHECK = 256 };
+enum { OPT_CHECK = 256, OPT_HTML };
 
 static const struct adp_option options[] = {
     { OPT_CHECK, "check", NULL,
       "exit 1 unless the log can support a claim: LIVE,\n"
       "or a baseline, and no loss that is not recorded" },
+    { OPT_HTML, "html", "FILE",
+      "write a page for a browser, too: one file with\n"
+      "charts, that needs no network" },
     { 'j', "json", NULL, "for machines: one object" },
     { 0 },
 };
@@ -20,7 +25,7 @@ static int run(struct adp_args *args);
 const struct adp_command adp_cmd_report = {
     .name = "report",
     .does = "say what a policy did in a log, and whether it could have fired",
-    .synopsis = "[--check] [--json] LOG|DIR|-...",
+    .synopsis = "[--check] [--json] [--html FILE] LOG|DIR|-...",
     .about = "Reads logs, and every *.jsonl below folders. The finding comes first:\n"
              "\n"
              "  LIVE     the policy fired, or all gates of one of its rules held\n"
@@ -52,12 +57,20 @@ static int answer(const struct adp_report *report, bool json, bool check)
     return check && !adp_report_check(report, stderr) ? ADP_EXIT_NO : ADP_EXIT_DONE;
 }
 
+static int write_html(const void *report, FILE *to)
+{
+    return adp_html_report(report, to);
+}
+
 static int run(struct adp_args *args)
 {
+    const char *html = NULL;
     bool check = false, json = false;
     for (int o; (o = adp_args_next(args)) != ADP_ARGS_END;) {
         if (o == OPT_CHECK)
             check = true;
+        else if (o == OPT_HTML)
+            html = args->value;
         else if (o == 'j')
             json = true;
         else if (o != ADP_ARGS_OPERAND)
@@ -76,6 +89,8 @@ static int run(struct adp_args *args)
         return ADP_EXIT_BAD;
     }
     int code = answer(report, json, check);
+    if (html && !adp_html_file_write(html, write_html, report))
+        code = ADP_EXIT_BAD;
     adp_report_destroy(report);
     return code;
 }

@@ -41,6 +41,7 @@ struct adp_command {
 
 extern const struct adp_command adp_cmd_check;
 extern const struct adp_command adp_cmd_compare;
+extern const struct adp_command adp_cmd_dashboard;
 extern const struct adp_command adp_cmd_decide;
 extern const struct adp_command adp_cmd_demo;
 extern const struct adp_command adp_cmd_experiments;

@@ -23,15 +23,26 @@
 #include <string.h>
 #include <unistd.h>
 
+/* One a line. clang-format would set them in columns. */
+/* clang-format off */
 static const struct adp_command *const commands[] = {
-    &adp_cmd_demo,        &adp_cmd_decide,
-    &adp_cmd_policies,    &adp_cmd_check,
-    &adp_cmd_new,         &adp_cmd_signals,
-    &adp_cmd_watch,       &adp_cmd_serve,
-    &adp_cmd_report,      &adp_cmd_compare,
-    &adp_cmd_experiments, &adp_cmd_replay,
-    &adp_cmd_terms,       NULL,
+    &adp_cmd_demo,
+    &adp_cmd_decide,
+    &adp_cmd_policies,
+    &adp_cmd_check,
+    &adp_cmd_new,
+    &adp_cmd_signals,
+    &adp_cmd_watch,
+    &adp_cmd_serve,
+    &adp_cmd_report,
+    &adp_cmd_compare,
+    &adp_cmd_experiments,
+    &adp_cmd_dashboard,
+    &adp_cmd_replay,
+    &adp_cmd_terms,
+    NULL,
 };
+/* clang-format on */
 
 enum { N_COMMANDS = sizeof commands / sizeof commands[0] - 1 };
 

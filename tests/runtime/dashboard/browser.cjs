@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: MIT
+// The pages in a real browser: claims as TAP on stdout.
+//
+//     node browser.cjs MODULES CHROMIUM PICTURES REPORT.html REPORT.json COMPARE.html COMPARE.json
+//         URL EXPERIMENTS.json HOSTILE.html FLAT.html SPIKE.html
+//
+// MODULES holds playwright-core and axe-core. URL is a dashboard over the logs that the JSON is of.
+const [modules, chromium, pictures, reportHtml, reportJson, compareHtml, compareJson, url, experimentsJson, hostileHtml, flatHtml, spikeHtml] = process.argv.slice(2);
+const fs = require('fs');
+const playwright = require(`${modules}/playwright-core`);
+const axe = fs.readFileSync(`${modules}/axe-core/axe.min.js`, 'utf8');
+const read = name => JSON.parse(fs.readFileSync(name, 'utf8'));
+const assert = require('assert');
+
+// As page.c prints them.
+const number = v => v === null ? '--' : Math.abs(v) < 1e7 && (Number.isInteger(v) || Math.abs(v) >= 1000) ? v.toFixed(0) : String(Number(v.toPrecision(3)));
+const percent = v => (100 * v).toFixed(1) + '%';
+
+let failed = 0;
+async function claim(text, check) {
+  try {
+    await check();
+    console.log('ok - ' + text);
+  } catch (error) {
+    failed++;
+    console.log('not ok - ' + text + '\n' + String(error.stack || error).split('\n').slice(0, 12).map(l => '# ' + l).join('\n'));
+  }
+}
+
+async function main() {
+  const browser = await playwright.chromium.launch({ executablePath: chromium, args: ['--no-sandbox', '--disable-gpu',
+    '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'] });
+  const said = [], elsewhere = [];
+  async function open(address, width = 1440, scheme = 'light') {
+    const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme: scheme });
+    // That reading a canvas is slow is the tests' own doing.
+    page.on('console', m => { if ((m.type() === 'error' || m.type() === 'warning') && !/willReadFrequently/.test(m.text())) said.push(`${address}: ${m.text()}`); });
+    page.on('pageerror', e => said.push(`${address}: ${e}`));
+    page.on('request', r => { if (!r.url().startsWith(url) && !/^(file|data|blob):/.test(r.url())) elsewhere.push(r.url()); });
+    await page.goto(address);
+    await page.waitForSelector('h1');
+    return page;
+  }
+  const text = page => page.locator('main').innerText().then(t => t.replace(/\s+/g, ' '));
+  const has = (whole, part) => assert(whole.includes(String(part).replace(/\s+/g, ' ')), `the page lacks: ${part}`);
+  // Pixels of the canvas that are not of its background, of how many colours.
+  const ink = canvas => canvas.evaluate(c => {
+    const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data, colours = new Set();
+    let n = 0;
+    for (let i = 0; i < d.length; i += 4) if (d[i + 3] > 200) { n++; colours.add(d[i] << 16 | d[i + 1] << 8 | d[i + 2]); }
+    return [n, colours.size];
+  });
+  const drawn = async page => {
+    await page.waitForSelector('canvas');
+    await page.waitForTimeout(150);
+    for (const canvas of await page.locator('canvas').all()) {
+      const [n, colours] = await ink(canvas);
+      assert(n > 400 && colours > 5, `a chart of ${n} pixels in ${colours} colours`);
+    }
+  };
+
+  const run = read(reportJson), comparison = read(compareJson);
+  await claim('the numbers of a report are those of --json', async () => {
+    const page = await open(reportHtml), whole = await text(page);
+    has(whole, run.finding.replace(/^\w+: /, ''));
+    for (const n of [run.offered, run.admitted, run.refused]) has(whole, n);
+    has(whole, run.goodput.toFixed(3));
+    has(whole, `p50 ${number(run.ttft_ms.p50)} ms, p95 ${number(run.ttft_ms.p95)} ms (${run.ttft_ms.n} requests)`);
+    for (const g of run.gates) has(whole, `${number(g.closest)} ${g.distance >= 0 ? '+' : ''}${number(g.distance)} ${g.held} of ${run.decisions}`);
+    for (const [name, s] of Object.entries(run.signals)) if (s) has(whole, `${name} ${[s.min, s.p50, s.p95, s.max, s.n].map(number).join(' ')} ${percent(s.absent)}`);
+    for (const [reason, n] of Object.entries(run.by_reason)) has(whole, `${reason} ${n} (${percent(n / run.offered)})`);
+    for (const item of run.items) { has(whole, item.title); has(whole, item.fact); }
+    await page.close();
+  });
+  await claim('its sections come in the order of the text', async () => {
+    const page = await open(reportHtml), heads = await page.locator('h2').allInnerTexts();
+    assert.deepStrictEqual(heads, ['Could it have fired', 'Which signals moved', 'What it did', 'What it cost', 'Over time', 'The seven items', 'The instrument']);
+    await page.close();
+  });
+  await claim('its charts are drawn, in both schemes, and on paper', async () => {
+    for (const scheme of ['light', 'dark']) {
+      const page = await open(reportHtml, 1440, scheme);
+      await drawn(page);
+      assert(await page.locator('canvas').count() >= 3);
+      await page.emulateMedia({ media: 'print' });
+      await drawn(page);
+      await page.close();
+    }
+  });
+  await claim('the numbers of a comparison are those of --json, and its charts are drawn', async () => {
+    const page = await open(compareHtml), whole = await text(page);
+    for (const side of [comparison.baseline, ...comparison.candidates])
+      for (const r of side.repeats) has(whole, `${r.run} ${r.verdict} ${r.offered} ${percent(r.refused_share)} ${number(r.p50_ttft_ms)} ${number(r.p95_ttft_ms)} ${r.goodput.toFixed(3)}`);
+    for (const side of comparison.candidates) {
+      for (const ground of side.grounds) { has(whole, ground.title); has(whole, ground.fact); }
+      for (const [, sentence] of side.words) if (!sentence.startsWith('NOT A RESULT')) has(whole, sentence);
+    }
+    await drawn(page);
+    const dots = comparison.candidates.reduce((n, c) => n + c.repeats.length, comparison.baseline.repeats.length);
+    assert.strictEqual(await page.locator('svg.dots circle').count(), 2 * dots);
+    await page.close();
+  });
+  await claim('what a log says is text, whatever it says', async () => {
+    const page = await open(hostileHtml);
+    assert.strictEqual(await page.evaluate(() => window.broken), undefined);
+    has(await text(page), '</script><script>window.broken=1</script>');
+    assert.strictEqual(await page.locator('main img').count(), 0);
+    await page.close();
+  });
+  await claim('a term explains itself by pointer and by keyboard, and Escape takes it away', async () => {
+    const page = await open(reportHtml, 380);
+    const goodput = page.locator('.tile .term', { hasText: 'goodput' });
+    await goodput.focus();
+    const tip = page.locator('[role=tooltip]');
+    has(await tip.innerText(), 'over requests offered');
+    const box = await tip.boundingBox();
+    assert(box.x >= 0 && box.x + box.width <= 380, 'it is on the screen');
+    await page.keyboard.press('Escape');
+    assert(!await tip.isVisible());
+    await goodput.hover();
+    assert(await tip.isVisible());
+    await page.close();
+  });
+  await claim('one reading that jumps is seen among twenty thousand', async () => {
+    // Between the threshold, 1, at the top, and what all others read, 0.3: nothing, or a spike.
+    const between = async address => {
+      const page = await open(address);
+      await drawn(page);
+      const n = await page.locator('.plots canvas').nth(1).evaluate(c => {
+        const from = Math.round(c.height * 0.3), d = c.getContext('2d').getImageData(0, from, c.width, 1).data;
+        let n = 0;
+        for (let i = 0; i < d.length; i += 4) if (d[i + 3] > 30 && d[i + 2] > d[i] + 40) n++;
+        return n;
+      });
+      await page.close();
+      return n;
+    };
+    assert.strictEqual(await between(flatHtml), 0);
+    assert(await between(spikeHtml) >= 2);
+  });
+  await claim('which signals are shown is in the address, and a table has the figures', async () => {
+    const page = await open(url + '#/run?log=demo%2Fkv_threshold%2Fr1.jsonl');
+    await page.waitForSelector('.plots canvas');
+    const n = await page.locator('.plots canvas').count();
+    await page.getByRole('checkbox', { name: 'queue_depth' }).uncheck();
+    assert.strictEqual(await page.locator('.plots canvas').count(), n - 1);
+    const again = await open(page.url());
+    await again.waitForSelector('.plots canvas');
+    assert.strictEqual(await again.locator('.plots canvas').count(), n - 1);
+    await again.locator('#rtime summary').click();
+    assert.strictEqual(await again.locator('#rtime tbody tr').count(), run.over_time.bins.length);
+    await again.close();
+    await page.close();
+  });
+  await claim('the dashboard lists what `experiments --json` does', async () => {
+    const page = await open(url), whole = await text(page);
+    for (const one of read(experimentsJson).experiments) {
+      if (one.experiment) has(whole, one.experiment);
+      for (const policy of one.policies) for (const r of policy.runs) has(whole, `${r.run || r.logs[0]} ${r.verdict} ${r.offered} offered`);
+    }
+    await page.close();
+  });
+  await claim('links lead to runs and comparisons, the back button back, and an address is enough', async () => {
+    const page = await open(url);
+    await page.locator('tr', { hasText: 'kv_threshold' }).getByRole('link', { name: 'r1' }).focus();
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('.finding');
+    has(await text(page), run.finding.replace(/^\w+: /, ''));
+    await drawn(page);
+    const deep = page.url();
+    await page.goBack();
+    await page.waitForSelector('.cards');
+    await page.getByRole('link', { name: 'Compare with the baseline' }).first().click();
+    await page.waitForSelector('#checks');
+    await drawn(page);
+    await page.close();
+    const again = await open(deep);
+    await again.waitForSelector('.finding');
+    await again.close();
+  });
+  await claim('the terminology filters, and its state is in the address', async () => {
+    const page = await open(url + '#/terms');
+    await page.getByRole('searchbox').fill('goodput');
+    await page.waitForFunction(() => location.hash === '#/terms?q=goodput');
+    const n = await page.locator('dl.terms dt').count();
+    assert(n > 0 && n < 10);
+    await page.close();
+  });
+  await claim('what is not there is said, with a way back', async () => {
+    const page = await open(url + '#/run?log=..%2Fnowhere.jsonl');
+    // The browser itself notes the 404.
+    said.splice(0, said.length, ...said.filter(s => !s.includes('status of 404')));
+    has(await page.locator('[role=alert]').innerText(), 'no such log below the folder');
+    await page.getByRole('link', { name: 'All experiments' }).click();
+    await page.waitForSelector('.cards');
+    await page.close();
+  });
+  const views = [['report', reportHtml], ['compare', compareHtml], ['experiments', url], ['terms', url + '#/terms'], ['run', url + '#/run?log=demo%2Fkv_threshold%2Fr1.jsonl']];
+  await claim('axe finds no serious fault, at 380 and 1440 px, light and dark; nothing runs out of the page', async () => {
+    for (const [name, address] of views)
+      for (const [width, scheme] of [[380, 'dark'], [380, 'light'], [1440, 'light'], [1440, 'dark']]) {
+        const page = await open(address, width, scheme);
+        await page.waitForTimeout(150);
+        assert(await page.evaluate(() => document.documentElement.scrollWidth <= document.documentElement.clientWidth), `${name} is wider than ${width} px`);
+        await page.evaluate(axe);
+        const found = await page.evaluate(() => axe.run());
+        const grave = found.violations.filter(v => v.impact === 'serious' || v.impact === 'critical');
+        assert(!grave.length, `${name} ${width} ${scheme}: ` + grave.map(v => `${v.id}: ${v.nodes.slice(0, 3).map(n => n.html.slice(0, 160) + ' ' + (n.any[0] || {}).message).join(' | ')}`).join('; '));
+        await page.screenshot({ path: `${pictures}/${name}-${width}-${scheme}.png`, fullPage: true });
+        await page.close();
+      }
+  });
+  await claim('no page has anything to complain of', async () => assert.deepStrictEqual(said, []));
+  await claim('no page asks another host for anything', async () => assert.deepStrictEqual(elsewhere, []));
+  await browser.close();
+  process.exit(failed ? 1 : 0);
+}
+main().catch(error => { console.error(error); process.exit(2); });
