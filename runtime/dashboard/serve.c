@@ -7,6 +7,7 @@
 #include "runtime/dashboard/serve.h"
 
 #include "core/error.h"
+#include "core/signal.h"
 #include "runtime/analysis/compare.h"
 #include "runtime/analysis/experiments.h"
 #include "runtime/analysis/logs.h"
@@ -18,6 +19,7 @@
 
 #include <jansson.h>
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -410,13 +412,58 @@ static void answer_question(struct adp_dashboard *dashboard,
         free(body);
 }
 
-static void answer_terms(struct adp_dashboard *dashboard,
-                         const struct adp_http_request *request)
+/* In the order in which they are tried. NULL: out of memory. */
+static json_t *sources_of(const struct adp_signal_def *def)
+{
+    json_t *sources = json_array();
+    for (const char *const *metric = def->metrics; *metric; metric++)
+        if (json_array_append_new(sources, json_string(*metric + (**metric == '=')))) {
+            json_decref(sources);
+            return NULL;
+        }
+    return sources;
+}
+
+static json_t *signal_of(const struct adp_signal_def *def)
+{
+    return json_pack(
+        "{s:s, s:s, s:o, s:o, s:s, s:f, s:s, s:o}", "name", def->name, "unit", def->unit,
+        "low", isfinite(def->lo) ? json_real(def->lo) : json_null(), "high",
+        isfinite(def->hi) ? json_real(def->hi) : json_null(), "aggregate",
+        adp_aggregate_word(def->aggregate), "max_age_s", (double)def->max_age_ns / 1e9,
+        "about", def->about, "sources", sources_of(def));
+}
+
+/* {"version", "signals": […]}. NULL: out of memory. */
+static json_t *dictionary(void)
+{
+    uint32_t n;
+    const struct adp_signal_def *defs = adp_dictionary(&n);
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < n; i++)
+        if (json_array_append_new(list, signal_of(&defs[i]))) {
+            json_decref(list);
+            return NULL;
+        }
+    return json_pack("{s:s, s:o}", "version", ADP_DICTIONARY_VERSION, "signals", list);
+}
+
+static int write_dictionary(FILE *to)
+{
+    json_t *doc = dictionary();
+    int e = !doc ? ADP_ENOMEM : json_dumpf(doc, to, JSON_ENSURE_ASCII) ? ADP_EIO : 0;
+    json_decref(doc);
+    return e;
+}
+
+/* What no log has a part in. */
+static void answer_known(struct adp_dashboard *dashboard,
+                         const struct adp_http_request *request, int (*write)(FILE *to))
 {
     char *body = NULL;
     size_t len;
     FILE *to = open_memstream(&body, &len);
-    int e = to ? adp_terms_json(to) : ADP_ENOMEM;
+    int e = to ? write(to) : ADP_ENOMEM;
     if (to && fclose(to))
         e = ADP_ENOMEM;
     if (e)
@@ -476,7 +523,11 @@ static void on_request(void *ctx, const struct adp_http_request *request)
     if (answer_asset(dashboard, request))
         return;
     if (adp_http_text_is(request->path, "/api/terms")) {
-        answer_terms(dashboard, request);
+        answer_known(dashboard, request, adp_terms_json);
+        return;
+    }
+    if (adp_http_text_is(request->path, "/api/signals")) {
+        answer_known(dashboard, request, write_dictionary);
         return;
     }
     int e = ask(dashboard, request, &question, &err);

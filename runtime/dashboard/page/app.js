@@ -3,7 +3,7 @@
  *
  * The dashboard's state is the address's fragment: #/run?log=…, so that the back button, a
  * bookmark and a link in a chat do what one expects. docs/dashboard.md has what is asked for. */
-import { el, learn, explain, table } from './dom.js';
+import { el, exact, learn, explain, table } from './dom.js';
 import { follow, forget } from './charts.js';
 import { report, chip, params } from './report.js';
 import { compare } from './compare.js';
@@ -81,7 +81,16 @@ async function terminology(at) {
   return ['Terminology', [el('h1', {}, 'Terminology'), field, count, list]];
 }
 
-const pages = { '': experiments, experiments, run, compare: comparison, terms: terminology };
+async function dictionary() {
+  const { version, signals } = await ask('api/signals');
+  const range = s => `${s.low === null ? 'any' : exact(s.low)} to ${s.high === null ? 'any' : exact(s.high)}`;
+  return ['Signals', [el('h1', {}, 'Signals'),
+    el('p.note', {}, `The shipped dictionary, version ${version}. Sources are tried in this order, a configuration's own before them; the first that yields a sane value wins. What a page of yours supplies: `, el('code', {}, 'admitperf signals URL'), '.'),
+    el('dl.terms', {}, signals.map(s => el('div', {}, el('dt', {}, s.name, el('small', {}, ` ${s.unit}, ${range(s)}; ${s.aggregate} of several series; ${exact(s.max_age_s)} s old at most`)),
+      el('dd', {}, s.about, el('details', {}, el('summary', {}, `${s.sources.length} sources`), el('ol.sources', {}, s.sources.map(m => el('li', {}, el('code', {}, m)))))))))]];
+}
+
+const pages = { '': experiments, experiments, run, compare: comparison, signals: dictionary, terms: terminology };
 let turn = 0;
 
 async function show() {

@@ -148,7 +148,8 @@ async function main() {
     await again.waitForSelector('.plots canvas');
     assert.strictEqual(await again.locator('.plots canvas').count(), n - 1);
     await again.locator('#rtime summary').click();
-    assert.strictEqual(await again.locator('#rtime tbody tr').count(), run.over_time.bins.length);
+    await again.waitForSelector('#rtime details tbody');
+    assert.strictEqual(await again.locator('#rtime details tbody tr').count(), run.over_time.bins.length);
     await again.close();
     await page.close();
   });
@@ -195,7 +196,7 @@ async function main() {
     await page.waitForSelector('.cards');
     await page.close();
   });
-  const views = [['report', reportHtml], ['compare', compareHtml], ['experiments', url], ['terms', url + '#/terms'], ['run', url + '#/run?log=demo%2Fkv_threshold%2Fr1.jsonl']];
+  const views = [['report', reportHtml], ['compare', compareHtml], ['experiments', url], ['signals', url + '#/signals'], ['terms', url + '#/terms'], ['run', url + '#/run?log=demo%2Fkv_threshold%2Fr1.jsonl']];
   await claim('axe finds no serious fault, at 380 and 1440 px, light and dark; nothing runs out of the page', async () => {
     for (const [name, address] of views)
       for (const [width, scheme] of [[380, 'dark'], [380, 'light'], [1440, 'light'], [1440, 'dark']]) {

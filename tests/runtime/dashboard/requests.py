@@ -47,6 +47,10 @@ def figures():
     two = data("/api/compare?baseline=demo/no_admission&policy=demo/kv_threshold")
     assert two["candidates"][0]["policy"] == "kv_threshold"
     assert data("/api/compare?arms=arms/r1.jsonl")["arms"] is True
+    known = data("/api/signals")["signals"]
+    pressure = next(s for s in known if s["name"] == "kv_pressure")
+    assert pressure["low"] == 0 and pressure["high"] == 1 and pressure["aggregate"] == "max"
+    assert "vllm:kv_cache_usage_perc" in pressure["sources"]
     assert any(t["term"] == "goodput" for t in data("/api/terms")["terms"])
 
 
