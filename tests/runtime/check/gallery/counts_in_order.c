@@ -9,9 +9,7 @@ enum { TICKET = 7, MANY = 3 };
 static void *create(const adp_setup *setup)
 {
     uint32_t *flying = calloc(1, sizeof *flying);
-    if (!flying && setup->error_cap)
-        setup->error[0] = '!';
-    return flying;
+    return flying ? flying : adp_cannot(setup, "out of memory");
 }
 
 static void decide(void *self, const adp_view *v, adp_verdict *w)
