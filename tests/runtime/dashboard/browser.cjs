@@ -4,7 +4,8 @@
 //     node browser.cjs MODULES CHROMIUM PICTURES REPORT.html REPORT.json COMPARE.html COMPARE.json
 //         URL EXPERIMENTS.json HOSTILE.html FLAT.html SPIKE.html
 //
-// MODULES holds playwright-core and axe-core. URL is a dashboard over the logs that the JSON is of.
+// MODULES holds playwright-core and axe-core. URL is a dashboard over the logs that the JSON is of. PICTURES: a
+// folder for what the pages look like, or -.
 const [modules, chromium, pictures, reportHtml, reportJson, compareHtml, compareJson, url, experimentsJson, hostileHtml, flatHtml, spikeHtml] = process.argv.slice(2);
 const fs = require('fs');
 const playwright = require(`${modules}/playwright-core`);
@@ -198,18 +199,21 @@ async function main() {
   });
   const views = [['report', reportHtml], ['compare', compareHtml], ['experiments', url], ['signals', url + '#/signals'], ['terms', url + '#/terms'], ['run', url + '#/run?log=demo%2Fkv_threshold%2Fr1.jsonl']];
   await claim('axe finds no serious fault, at 380 and 1440 px, light and dark; nothing runs out of the page', async () => {
-    for (const [name, address] of views)
+    for (const [name, address] of views) {
+      const page = await open(address);
+      await page.evaluate(axe);
       for (const [width, scheme] of [[380, 'dark'], [380, 'light'], [1440, 'light'], [1440, 'dark']]) {
-        const page = await open(address, width, scheme);
-        await page.waitForTimeout(150);
+        await page.setViewportSize({ width, height: 900 });
+        await page.emulateMedia({ colorScheme: scheme });
+        await page.waitForTimeout(100);
         assert(await page.evaluate(() => document.documentElement.scrollWidth <= document.documentElement.clientWidth), `${name} is wider than ${width} px`);
-        await page.evaluate(axe);
         const found = await page.evaluate(() => axe.run());
         const grave = found.violations.filter(v => v.impact === 'serious' || v.impact === 'critical');
         assert(!grave.length, `${name} ${width} ${scheme}: ` + grave.map(v => `${v.id}: ${v.nodes.slice(0, 3).map(n => n.html.slice(0, 160) + ' ' + (n.any[0] || {}).message).join(' | ')}`).join('; '));
-        await page.screenshot({ path: `${pictures}/${name}-${width}-${scheme}.png`, fullPage: true });
-        await page.close();
+        if (pictures !== '-') await page.screenshot({ path: `${pictures}/${name}-${width}-${scheme}.png`, fullPage: true });
       }
+      await page.close();
+    }
   });
   await claim('no page has anything to complain of', async () => assert.deepStrictEqual(said, []));
   await claim('no page asks another host for anything', async () => assert.deepStrictEqual(elsewhere, []));
