@@ -22,8 +22,8 @@ struct crash {
 
 __attribute__((no_sanitize("undefined"), unused)) static void by_segv(void)
 {
-    volatile int *nowhere = NULL;
-    *nowhere = 1;
+    volatile uintptr_t nowhere = 0; /* which the compiler must not know */
+    *(volatile int *)nowhere = 1;
 }
 
 __attribute__((unused)) static void by_abort(void)
