@@ -59,8 +59,7 @@ __attribute__((unused)) static void by_overflow(void)
 __attribute__((unused)) static void by_leak(void)
 {
     enum { PIECE = 24 << 20 };
-    static void *volatile kept;
-    kept = malloc(PIECE);
+    void *volatile kept = malloc(PIECE); /* volatile: it is needed */
     if (kept)
         memset(kept, 1, PIECE);
 }
