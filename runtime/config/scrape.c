@@ -134,6 +134,8 @@ static void check_name(struct adp_doc *doc, const struct adp_config *config,
     for (const struct adp_scrape_setting *s = config->scrape; s < last; s++)
         if (last->name && s->name && strcmp(s->name, last->name) == 0) {
             const struct adp_node *name = adp_node_find(value, "name");
+            if (!name) /* it stands under a misspelt key, which is told */
+                return;
             adp_doc_error(doc, ADP_EINVAL, name->at,
                           "name is taken, found %s, expected one of its own (line %u)",
                           adp_phrase_found(name).text, s->place.line);
