@@ -89,8 +89,8 @@ static struct adp_node *node_create(struct builder *b, enum adp_node_kind kind,
 
 static const struct adp_item *find_item(const struct adp_item *item, const char *key)
 {
-    while (item && strcmp(item->key->text, key) != 0)
-        item = item->next;
+    while (item && (!item->key || strcmp(item->key->text, key) != 0))
+        item = item->next; /* those of a list have no key */
     return item;
 }
 
