@@ -449,28 +449,36 @@ bool adp_metric_is_blank(struct adp_str name, double value)
 
 /* ---- signs of life ---- */
 
+/* An engine's own, under each prefix that its names are seen with (adp_prefixes). */
+#define VLLM_PULSE(prefix)                                                               \
+    {                                                                                    \
+        prefix, prefix "num_requests_running",                                           \
+        {                                                                                \
+            prefix "generation_tokens_total", prefix "prompt_tokens_total",              \
+                prefix "iteration_tokens_total_count"                                    \
+        }                                                                                \
+    }
+#define SGLANG_PULSE(prefix)                                                             \
+    {                                                                                    \
+        prefix, prefix "num_running_reqs",                                               \
+        {                                                                                \
+            prefix "generation_tokens_total", prefix "prompt_tokens_total",              \
+                prefix "realtime_tokens_total"                                           \
+        }                                                                                \
+    }
+#define VLLM_SLEEP(prefix)                                                               \
+    {                                                                                    \
+        prefix, prefix "engine_sleep_state", "sleep_state", "awake"                      \
+    }
+
 /* llama.cpp counts tokens when a request ends, and steps as they are made. */
 static const struct adp_pulse pulses[] = {
-    { "vllm:",
-      "vllm:num_requests_running",
-      { "vllm:generation_tokens_total", "vllm:prompt_tokens_total",
-        "vllm:iteration_tokens_total_count" } },
-    { "ray_vllm:",
-      "ray_vllm:num_requests_running",
-      { "ray_vllm:generation_tokens_total", "ray_vllm:prompt_tokens_total",
-        "ray_vllm:iteration_tokens_total_count" } },
-    { "ray_vllm_",
-      "ray_vllm_num_requests_running",
-      { "ray_vllm_generation_tokens_total", "ray_vllm_prompt_tokens_total",
-        "ray_vllm_iteration_tokens_total_count" } },
-    { "vllm_",
-      "vllm_num_requests_running",
-      { "vllm_generation_tokens_total", "vllm_prompt_tokens_total",
-        "vllm_iteration_tokens_total_count" } },
-    { "sglang:",
-      "sglang:num_running_reqs",
-      { "sglang:generation_tokens_total", "sglang:prompt_tokens_total",
-        "sglang:realtime_tokens_total" } },
+    VLLM_PULSE("vllm:"),
+    VLLM_PULSE("ray_vllm:"),
+    VLLM_PULSE("ray_vllm_"),
+    VLLM_PULSE("vllm_"),
+    SGLANG_PULSE("sglang:"),
+    SGLANG_PULSE("sglang_"),
     { "tgi_", "tgi_batch_current_size", { "tgi_batch_inference_count" } },
     { "llamacpp:",
       "llamacpp:requests_processing",
@@ -489,10 +497,10 @@ const struct adp_pulse *adp_pulses(uint32_t *ret_n)
 }
 
 static const struct adp_sleep sleeps[] = {
-    { "vllm:", "vllm:engine_sleep_state", "sleep_state", "awake" },
-    { "ray_vllm:", "ray_vllm:engine_sleep_state", "sleep_state", "awake" },
-    { "ray_vllm_", "ray_vllm_engine_sleep_state", "sleep_state", "awake" },
-    { "vllm_", "vllm_engine_sleep_state", "sleep_state", "awake" },
+    VLLM_SLEEP("vllm:"),
+    VLLM_SLEEP("ray_vllm:"),
+    VLLM_SLEEP("ray_vllm_"),
+    VLLM_SLEEP("vllm_"),
 };
 
 const struct adp_sleep *adp_sleeps(uint32_t *ret_n)
