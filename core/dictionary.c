@@ -316,11 +316,6 @@ const struct adp_prefix *adp_prefixes(uint32_t *ret_n)
     return prefixes;
 }
 
-static bool is_text(struct adp_str a, const char *b)
-{
-    return a.n == strlen(b) && memcmp(a.p, b, a.n) == 0;
-}
-
 static bool begins_with(struct adp_str a, const char *b)
 {
     size_t n = strlen(b);
@@ -354,7 +349,7 @@ bool adp_metric_is_noise(struct adp_str name)
 static bool is_one_of(struct adp_str label, const struct adp_str *words)
 {
     for (; words->n; words++)
-        if (label.n == words->n && memcmp(label.p, words->p, words->n) == 0)
+        if (adp_str_same(label, *words))
             return true;
     return false;
 }
@@ -383,7 +378,7 @@ static const struct adp_str users[] = { WORD("pod"),
 static bool is_of_gpu(const struct adp_series *series)
 {
     for (uint32_t i = 0; i < series->n_labels; i++)
-        if (is_text(series->labels[i].name, "UUID"))
+        if (adp_str_is(series->labels[i].name, "UUID"))
             return true;
     return false;
 }
