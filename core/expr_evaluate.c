@@ -23,7 +23,7 @@
 
 /* Vectors on the stack at one time may hold this many times what one selector may match:
  * room for a / (b + (c - d)). */
-enum { MAX_STEPS = 256, OPERANDS = 4 };
+enum { OPERANDS = 4 };
 
 struct element {
     const struct adp_series *series; /* whose labels; NULL: none */
@@ -46,7 +46,7 @@ struct adp_scratch {
     struct element *elements;
     uint32_t series, cap, used;
     uint32_t n_vectors;
-    struct vector vectors[MAX_STEPS];
+    struct vector vectors[ADP_EXPR_STEPS];
     uint32_t *slots; /* twice as many as `series`, a power of 2: groups by key */
 };
 
