@@ -65,18 +65,6 @@ static const char *const aggregate_words[] = {
 };
 enum { N_AGGREGATES = sizeof aggregate_words / sizeof aggregate_words[0] };
 
-enum adp_aggregate adp_aggregate_of(const char *word, bool *ret_known)
-{
-    for (unsigned i = 0; i < N_AGGREGATES; i++) {
-        if (strcmp(word, aggregate_words[i]) == 0) {
-            *ret_known = true;
-            return (enum adp_aggregate)i;
-        }
-    }
-    *ret_known = false;
-    return ADP_AGG_NONE;
-}
-
 const char *adp_aggregate_word(enum adp_aggregate aggregate)
 {
     return (unsigned)aggregate < N_AGGREGATES ? aggregate_words[aggregate] : "unknown";
@@ -707,14 +695,4 @@ const char *adp_expr_metric(const struct adp_expr *expr, uint32_t i)
         if (!named_before(expr, s) && i-- == 0)
             return expr->selectors[s].name;
     return NULL;
-}
-
-bool adp_expr_needs_before(const struct adp_expr *expr)
-{
-    for (uint32_t i = 0; i < expr->n_steps; i++)
-        if (expr->steps[i].kind == ADP_STEP_DELTA ||
-            expr->steps[i].kind == ADP_STEP_RATE ||
-            expr->steps[i].kind == ADP_STEP_QUANTILE)
-            return true;
-    return false;
 }

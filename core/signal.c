@@ -596,15 +596,6 @@ void adp_signals_read_bound(const struct adp_signals *set, const struct adp_boun
 
 /* ---- explaining ---- */
 
-void adp_signals_try(const struct adp_signals *set, uint32_t signal, uint32_t source,
-                     const struct adp_moment *moment, uint64_t now_ns, double wall_s,
-                     struct adp_scratch *scratch, struct adp_reading *ret)
-{
-    struct adp_doubt doubts[MAX_DOUBTS];
-    struct adp_moment own = own_moment(set, moment, doubts);
-    ask(&set->signals[signal], source, &own, now_ns, wall_s, scratch, ret);
-}
-
 /* Up to a colon, or else to the first underscore: what an engine's names have in common. */
 static size_t prefix_length(const char *name, size_t n)
 {
