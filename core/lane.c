@@ -8,7 +8,6 @@
 #include "core/record.h"
 #include "core/ticket.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

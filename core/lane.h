@@ -74,7 +74,8 @@ struct adp_lane {
     struct adp_tally tally[ADP_TALLIES];
 };
 
-/* Prepares a lane of the region, which goes on where another writer of it ended. ADP_ENOMEM. [control] */
+/* Prepares a lane of the region, which goes on where another writer of it ended.
+ * ADP_ENOMEM. [control] */
 int adp_lane_create(struct adp_lane **ret, struct adp_region *region, uint32_t number,
                     const struct adp_clock *clock, bool recording, struct adp_error *err);
 void adp_lane_destroy(struct adp_lane *lane);
