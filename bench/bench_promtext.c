@@ -7,12 +7,11 @@
  *   repeated  the shape is known
  *   new       it is not: a series of the page is called otherwise than on the page before
  * bench/promtext.py holds them against Python's prometheus_client in the same run. */
+#include "bench/measure.h"
 #include "core/promtext.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 enum { MOST_PAGES = 64 };
 
@@ -20,13 +19,6 @@ struct page {
     char *text;
     size_t len;
 };
-
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static void fail(const char *what)
 {
@@ -76,10 +68,10 @@ static double fastest(struct adp_metrics *metrics[2], const struct page *pages, 
     uint64_t least = UINT64_MAX;
     read_all(metrics, pages, n, repeated);
     for (int r = 0; r < rounds; r++) {
-        uint64_t from = now_ns();
+        uint64_t from = bench_now_ns();
         if (!read_all(metrics, pages, n, repeated))
             fail("a page was not read the way that is measured");
-        uint64_t took = now_ns() - from;
+        uint64_t took = bench_now_ns() - from;
         least = took < least ? took : least;
     }
     return (double)least / n;

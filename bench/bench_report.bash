@@ -28,7 +28,7 @@ duckdb=${BENCH_DUCKDB:-$PWD}
 NODE_PATH=$duckdb/node_modules node -e 'require("@duckdb/node-api")' 2>/dev/null || duckdb=
 processors=$(nproc)
 
-# NAME COMMAND...: adds "wall processor wait" in seconds to $work/NAME.
+# NAME COMMAND...: adds "wall processor" in seconds to $work/NAME.
 measure() {
     local name=$1 TIMEFORMAT='%R %U %S'
     shift

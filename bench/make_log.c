@@ -3,11 +3,11 @@
  *
  *     make_log [DECISIONS [SHAPE [SEED]]]
  *
- * 400,000 decisions of shape `original` are SIZE: lines as the Python original writes them
+ * 400,000 decisions of shape `original` are 566 MB: lines as the Python original writes them
  * (its separators, ten metrics of a loaded engine with every digit, five signals), and an
  * outcome for each request that was admitted, 128 decisions later, as a busy gateway writes
- * them. Shape `ours` has the keys and the separators of
- * this runtime. The same words give the same bytes. The readings are a walk: kv_pressure
+ * them. Shape `ours` has the keys and the separators of this runtime. The same words give
+ * the same bytes. The readings are a walk: kv_pressure
  * goes up and down a few times a minute, and crosses the threshold 0.9 at its tops. */
 #include <inttypes.h>
 #include <math.h>

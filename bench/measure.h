@@ -43,8 +43,8 @@ double bench_ratio(const struct bench_rounds *rounds, uint32_t over, uint32_t un
 double bench_rank(const uint32_t *sorted, size_t n, double share);
 void bench_sort(uint32_t *values, size_t n);
 
-/* One row: tab-separated, as bench/table.sh reads it. `verdict` follows from the target:
- * `met` is asked only of rounds that are sound. */
+/* One row: tab-separated, as bench/table.sh reads it. Where there is a target, its last
+ * column says whether it was met, which is asked of sound rounds only. */
 struct bench_row {
     const char *section, *what;
     char measured[96], yardstick[96], ratio[48];

@@ -29,7 +29,7 @@ adp_runtime *stand_open(const struct stand_options *options)
     adp_runtime *rt;
     adp_errors errors = { 0 };
     adp_error err = { 0 };
-    if (options->log[0] == '/' || strcmp(options->log, "none") == 0)
+    if (options->log[0] == '/')
         snprintf(log, sizeof log, "%s", options->log);
     else
         stand_path(options->log, log, sizeof log);
@@ -41,9 +41,7 @@ adp_runtime *stand_open(const struct stand_options *options)
         "policy: { use: \"%s/five_signals.so\", params: { share: %s, count: 1e6 } }\n"
         "log: { path: \"%s\" }\n",
         BENCH_POLICIES, options->refuse ? "0.5" : "1.0", log);
-    struct adp_host_options host = { .own_thread = options->own_thread,
-                                     .no_log = strcmp(options->log, "none") == 0,
-                                     .ring_kb = options->ring_kb };
+    struct adp_host_options host = { .own_thread = options->own_thread };
     int code = adp_host_open_text(&rt, text, "bench.yaml", ".", &host, &errors);
     if (code < 0)
         stand_fail("cannot open", errors.n ? &errors.list[0] : NULL);

@@ -12,10 +12,9 @@
 enum { STAND_IDS = 4096 };
 
 struct stand_options {
-    const char *log;  /* a name below the folder, a path from the root, or "none" */
-    bool own_thread;  /* nothing is drained but by stand_flush */
-    bool refuse;      /* every request, instead of admitting every one */
-    uint32_t ring_kb; /* 0: the runtime's own */
+    const char *log; /* a name below the folder, or a path from the root */
+    bool own_thread; /* nothing is drained but by stand_flush */
+    bool refuse;     /* every request, instead of admitting every one */
 };
 
 /* Each exits with a message on failure: a bench has no caller to tell. */

@@ -316,11 +316,6 @@ const struct adp_prefix *adp_prefixes(uint32_t *ret_n)
     return prefixes;
 }
 
-static bool is_text(struct adp_str a, const char *b)
-{
-    return a.n == strlen(b) && memcmp(a.p, b, a.n) == 0;
-}
-
 static bool begins_with(struct adp_str a, const char *b)
 {
     size_t n = strlen(b);
@@ -354,7 +349,7 @@ bool adp_metric_is_noise(struct adp_str name)
 static bool is_one_of(struct adp_str label, const struct adp_str *words)
 {
     for (; words->n; words++)
-        if (label.n == words->n && memcmp(label.p, words->p, words->n) == 0)
+        if (adp_str_same(label, *words))
             return true;
     return false;
 }
@@ -383,7 +378,7 @@ static const struct adp_str users[] = { WORD("pod"),
 static bool is_of_gpu(const struct adp_series *series)
 {
     for (uint32_t i = 0; i < series->n_labels; i++)
-        if (is_text(series->labels[i].name, "UUID"))
+        if (adp_str_is(series->labels[i].name, "UUID"))
             return true;
     return false;
 }
@@ -449,28 +444,36 @@ bool adp_metric_is_blank(struct adp_str name, double value)
 
 /* ---- signs of life ---- */
 
+/* An engine's own, under each prefix that its names are seen with (adp_prefixes). */
+#define VLLM_PULSE(prefix)                                                               \
+    {                                                                                    \
+        prefix, prefix "num_requests_running",                                           \
+        {                                                                                \
+            prefix "generation_tokens_total", prefix "prompt_tokens_total",              \
+                prefix "iteration_tokens_total_count"                                    \
+        }                                                                                \
+    }
+#define SGLANG_PULSE(prefix)                                                             \
+    {                                                                                    \
+        prefix, prefix "num_running_reqs",                                               \
+        {                                                                                \
+            prefix "generation_tokens_total", prefix "prompt_tokens_total",              \
+                prefix "realtime_tokens_total"                                           \
+        }                                                                                \
+    }
+#define VLLM_SLEEP(prefix)                                                               \
+    {                                                                                    \
+        prefix, prefix "engine_sleep_state", "sleep_state", "awake"                      \
+    }
+
 /* llama.cpp counts tokens when a request ends, and steps as they are made. */
 static const struct adp_pulse pulses[] = {
-    { "vllm:",
-      "vllm:num_requests_running",
-      { "vllm:generation_tokens_total", "vllm:prompt_tokens_total",
-        "vllm:iteration_tokens_total_count" } },
-    { "ray_vllm:",
-      "ray_vllm:num_requests_running",
-      { "ray_vllm:generation_tokens_total", "ray_vllm:prompt_tokens_total",
-        "ray_vllm:iteration_tokens_total_count" } },
-    { "ray_vllm_",
-      "ray_vllm_num_requests_running",
-      { "ray_vllm_generation_tokens_total", "ray_vllm_prompt_tokens_total",
-        "ray_vllm_iteration_tokens_total_count" } },
-    { "vllm_",
-      "vllm_num_requests_running",
-      { "vllm_generation_tokens_total", "vllm_prompt_tokens_total",
-        "vllm_iteration_tokens_total_count" } },
-    { "sglang:",
-      "sglang:num_running_reqs",
-      { "sglang:generation_tokens_total", "sglang:prompt_tokens_total",
-        "sglang:realtime_tokens_total" } },
+    VLLM_PULSE("vllm:"),
+    VLLM_PULSE("ray_vllm:"),
+    VLLM_PULSE("ray_vllm_"),
+    VLLM_PULSE("vllm_"),
+    SGLANG_PULSE("sglang:"),
+    SGLANG_PULSE("sglang_"),
     { "tgi_", "tgi_batch_current_size", { "tgi_batch_inference_count" } },
     { "llamacpp:",
       "llamacpp:requests_processing",
@@ -489,10 +492,10 @@ const struct adp_pulse *adp_pulses(uint32_t *ret_n)
 }
 
 static const struct adp_sleep sleeps[] = {
-    { "vllm:", "vllm:engine_sleep_state", "sleep_state", "awake" },
-    { "ray_vllm:", "ray_vllm:engine_sleep_state", "sleep_state", "awake" },
-    { "ray_vllm_", "ray_vllm_engine_sleep_state", "sleep_state", "awake" },
-    { "vllm_", "vllm_engine_sleep_state", "sleep_state", "awake" },
+    VLLM_SLEEP("vllm:"),
+    VLLM_SLEEP("ray_vllm:"),
+    VLLM_SLEEP("ray_vllm_"),
+    VLLM_SLEEP("vllm_"),
 };
 
 const struct adp_sleep *adp_sleeps(uint32_t *ret_n)

@@ -36,8 +36,8 @@ int adp_drain_create(struct adp_drain **ret, const struct adp_region *region,
 void adp_drain_destroy(struct adp_drain *drain);
 
 /* Appends lines to `to` until the rings are empty or `to` holds `budget` bytes, then by at
- * most one line more, or up to the next snapshot, which is the first line of a run. True when something may be left. ADP_ENOMEM shows as to->broken:
- * clear it, and call again. */
+ * most one line more, or up to the next snapshot, which is the first line of a run. True
+ * when something may be left. ADP_ENOMEM shows as to->broken: clear it, and call again. */
 bool adp_drain_run(struct adp_drain *drain, struct adp_line *to, size_t budget);
 
 /* Appends the losses at the end of each lane that no later record has shown. For the end,

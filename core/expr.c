@@ -27,7 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_BYTES = 4096, MAX_STEPS = 256, MAX_NESTING = 64 };
+enum { MAX_BYTES = 4096, MAX_NESTING = 64 };
 
 /* Longest found token shown in a message, and room for it with quotes and dots. */
 enum { FOUND_BYTES = 40, FOUND_SIZE = FOUND_BYTES + 8 };
@@ -64,18 +64,6 @@ static const char *const aggregate_words[] = {
     [ADP_AGG_ONLY] = "only",
 };
 enum { N_AGGREGATES = sizeof aggregate_words / sizeof aggregate_words[0] };
-
-enum adp_aggregate adp_aggregate_of(const char *word, bool *ret_known)
-{
-    for (unsigned i = 0; i < N_AGGREGATES; i++) {
-        if (strcmp(word, aggregate_words[i]) == 0) {
-            *ret_known = true;
-            return (enum adp_aggregate)i;
-        }
-    }
-    *ret_known = false;
-    return ADP_AGG_NONE;
-}
 
 const char *adp_aggregate_word(enum adp_aggregate aggregate)
 {
@@ -329,9 +317,9 @@ static int read_matchers(struct reader *r, struct adp_selector *selector)
 
 static int emit(struct reader *r, size_t at, struct adp_step step)
 {
-    if (r->expr->n_steps == MAX_STEPS)
+    if (r->expr->n_steps == ADP_EXPR_STEPS)
         return adp_error_at(r->err, ADP_EINVAL, r->file, r->line, column_of(r, at),
-                            "the expression has more than %d parts", MAX_STEPS);
+                            "the expression has more than %d parts", ADP_EXPR_STEPS);
     r->expr->steps[r->expr->n_steps++] = step;
     return 0;
 }
@@ -621,7 +609,7 @@ static size_t count_quotes(const char *text)
 
 static struct adp_expr *blank_expr(const char *text, size_t len)
 {
-    size_t steps = len < MAX_STEPS ? len : MAX_STEPS;
+    size_t steps = len < ADP_EXPR_STEPS ? len : ADP_EXPR_STEPS;
     struct adp_expr *e = calloc(1, sizeof *e);
     if (!e)
         return NULL;
@@ -707,14 +695,4 @@ const char *adp_expr_metric(const struct adp_expr *expr, uint32_t i)
         if (!named_before(expr, s) && i-- == 0)
             return expr->selectors[s].name;
     return NULL;
-}
-
-bool adp_expr_needs_before(const struct adp_expr *expr)
-{
-    for (uint32_t i = 0; i < expr->n_steps; i++)
-        if (expr->steps[i].kind == ADP_STEP_DELTA ||
-            expr->steps[i].kind == ADP_STEP_RATE ||
-            expr->steps[i].kind == ADP_STEP_QUANTILE)
-            return true;
-    return false;
 }

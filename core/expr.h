@@ -86,8 +86,6 @@ enum adp_why {
 };
 const char *adp_why_word(enum adp_why why); /* "never_supplied", …; "present" for 0 */
 
-/* NONE with *ret_known false for a word that is not one of adp_aggregate_word's. */
-enum adp_aggregate adp_aggregate_of(const char *word, bool *ret_known);
 const char *adp_aggregate_word(enum adp_aggregate aggregate); /* "max", …; "none" */
 
 /* A metric's other name, tried when the first is not on the page; of several with one
@@ -114,8 +112,6 @@ const char *adp_expr_text(const struct adp_expr *expr);
 /* The i-th different metric name the source asks for, or NULL past the last. Borrowed, as
  * the text is, for the life of `expr`. */
 const char *adp_expr_metric(const struct adp_expr *expr, uint32_t i);
-/* True when it needs a snapshot before (delta, rate, quantile). */
-bool adp_expr_needs_before(const struct adp_expr *expr);
 
 /* `series`: the most series any one selector may match, and a quarter of what the
  * operands that wait at one time may hold together; more make the source TOO_MANY. About

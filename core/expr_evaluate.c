@@ -23,7 +23,7 @@
 
 /* Vectors on the stack at one time may hold this many times what one selector may match:
  * room for a / (b + (c - d)). */
-enum { MAX_STEPS = 256, OPERANDS = 4 };
+enum { OPERANDS = 4 };
 
 struct element {
     const struct adp_series *series; /* whose labels; NULL: none */
@@ -46,7 +46,7 @@ struct adp_scratch {
     struct element *elements;
     uint32_t series, cap, used;
     uint32_t n_vectors;
-    struct vector vectors[MAX_STEPS];
+    struct vector vectors[ADP_EXPR_STEPS];
     uint32_t *slots; /* twice as many as `series`, a power of 2: groups by key */
 };
 
@@ -90,23 +90,10 @@ void adp_scratch_destroy(struct adp_scratch *scratch)
 
 /* ---- labels ---- */
 
-static bool same_bytes(struct adp_str a, struct adp_str b)
-{
-    return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
-}
-
-/* As strcmp, for the order in which labels are sorted. */
-static int compare_bytes(struct adp_str a, struct adp_str b)
-{
-    size_t n = a.n < b.n ? a.n : b.n;
-    int order = n ? memcmp(a.p, b.p, n) : 0;
-    return order ? order : (a.n > b.n) - (a.n < b.n);
-}
-
 static struct adp_str label_value(const struct adp_series *series, struct adp_str name)
 {
     for (uint32_t i = 0; i < series->n_labels; i++)
-        if (same_bytes(series->labels[i].name, name))
+        if (adp_str_same(series->labels[i].name, name))
             return series->labels[i].value;
     return (struct adp_str) { .p = "", .n = 0 };
 }
@@ -116,9 +103,9 @@ static bool matches(const struct adp_matcher *m, const struct adp_series *series
     struct adp_str value = label_value(series, m->label);
     switch (m->kind) {
     case ADP_MATCH_EQUAL:
-        return same_bytes(value, m->value);
+        return adp_str_same(value, m->value);
     case ADP_MATCH_UNEQUAL:
-        return !same_bytes(value, m->value);
+        return !adp_str_same(value, m->value);
     case ADP_MATCH_LIKE:
         return adp_pattern_match(m->pattern, value.p, value.n);
     default:
@@ -140,7 +127,7 @@ static bool is_pinned(const struct adp_selector *selector, struct adp_str label)
 {
     for (uint32_t i = 0; i < selector->n_matchers; i++)
         if (selector->matchers[i].kind == ADP_MATCH_EQUAL &&
-            same_bytes(selector->matchers[i].label, label))
+            adp_str_same(selector->matchers[i].label, label))
             return true;
     return false;
 }
@@ -159,9 +146,9 @@ static bool are_partners(const struct element *a, const struct element *b,
     while (i < na || j < nb) {
         const struct adp_label *la = i < na ? &a->series->labels[i] : NULL;
         const struct adp_label *lb = j < nb ? &b->series->labels[j] : NULL;
-        int order = !la ? 1 : !lb ? -1 : compare_bytes(la->name, lb->name);
+        int order = !la ? 1 : !lb ? -1 : adp_str_compare(la->name, lb->name);
         if (order == 0) {
-            if (!same_bytes(la->value, lb->value) &&
+            if (!adp_str_same(la->value, lb->value) &&
                 !(is_pinned(a->from, la->name) && is_pinned(b->from, lb->name)))
                 return false;
         } else if (pairing == PAIR_EQUAL) {
@@ -523,9 +510,8 @@ enum leaving_out { REPLICAS = 1, BREAKDOWNS = 2, BOUNDS = 4 };
 static bool leaves_out(const struct adp_series *series, struct adp_str label,
                        unsigned left_out)
 {
-    if (left_out & BOUNDS)
-        if (label.n == 2 && memcmp(label.p, "le", 2) == 0)
-            return true;
+    if ((left_out & BOUNDS) && adp_str_is(label, "le"))
+        return true;
     enum adp_label_role role = adp_label_role(series, label);
     return (role == ADP_LABEL_REPLICA && (left_out & REPLICAS)) ||
            (role == ADP_LABEL_BREAKDOWN && (left_out & BREAKDOWNS));
@@ -831,7 +817,7 @@ struct differences {
 static void note_difference(struct differences *d, struct adp_str name)
 {
     for (uint32_t i = 0; i < d->n; i++)
-        if (same_bytes(d->names[i], name))
+        if (adp_str_same(d->names[i], name))
             return;
     if (d->n < sizeof d->names / sizeof d->names[0])
         d->names[d->n++] = name;
@@ -841,10 +827,10 @@ static void compare_labels(const struct adp_series *a, const struct adp_series *
                            struct differences *d)
 {
     for (uint32_t i = 0; i < a->n_labels; i++)
-        if (!same_bytes(a->labels[i].value, label_value(b, a->labels[i].name)))
+        if (!adp_str_same(a->labels[i].value, label_value(b, a->labels[i].name)))
             note_difference(d, a->labels[i].name);
     for (uint32_t i = 0; i < b->n_labels; i++)
-        if (!same_bytes(b->labels[i].value, label_value(a, b->labels[i].name)))
+        if (!adp_str_same(b->labels[i].value, label_value(a, b->labels[i].name)))
             note_difference(d, b->labels[i].name);
 }
 

@@ -13,6 +13,9 @@
 #include "core/expr.h"
 #include "core/pattern.h"
 
+/* The most steps that a program has, and so the most vectors that wait at one time. */
+enum { ADP_EXPR_STEPS = 256 };
+
 enum adp_step_kind {
     ADP_STEP_NUMBER,
     ADP_STEP_SERIES,   /* of a selector */

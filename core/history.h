@@ -36,9 +36,6 @@ struct adp_metrics *adp_history_next(struct adp_history *history);
  * ADP_HISTORY_PAGES different ones in all. */
 struct adp_metrics *adp_history_next_filled(struct adp_history *history);
 
-/* The same, as it was left when it was filled before. */
-struct adp_metrics *adp_history_next_filled(struct adp_history *history);
-
 /* The page kept last and when it was measured, or NULL. Borrowed until the keep after the
  * next. */
 struct adp_metrics *adp_history_last(const struct adp_history *history,

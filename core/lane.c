@@ -8,7 +8,6 @@
 #include "core/record.h"
 #include "core/ticket.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -146,7 +145,7 @@ static size_t packed_size(const struct adp_series *s)
     return (n + 7) & ~(size_t)7;
 }
 
-static bool packs(const struct adp_series *s)
+bool adp_lane_packs(const struct adp_series *s)
 {
     if (s->name.n > UINT16_MAX)
         return false;
@@ -190,14 +189,14 @@ size_t adp_lane_encode(const struct adp_metrics *metrics, uint8_t *to, size_t ca
     uint32_t count = adp_metrics_count(metrics);
     for (uint32_t i = 0; i < count; i++) {
         const struct adp_series *s = adp_metrics_at(metrics, i);
-        if (packs(s))
+        if (adp_lane_packs(s))
             need += packed_size(s);
     }
     if (need > cap)
         return need;
     for (uint32_t i = 0; i < count; i++) {
         const struct adp_series *s = adp_metrics_at(metrics, i);
-        if (!packs(s))
+        if (!adp_lane_packs(s))
             continue;
         size_t n = packed_size(s);
         pack(s, to, n);

@@ -74,7 +74,8 @@ struct adp_lane {
     struct adp_tally tally[ADP_TALLIES];
 };
 
-/* Prepares a lane of the region, which goes on where another writer of it ended. ADP_ENOMEM. [control] */
+/* Prepares a lane of the region, which goes on where another writer of it ended.
+ * ADP_ENOMEM. [control] */
 int adp_lane_create(struct adp_lane **ret, struct adp_region *region, uint32_t number,
                     const struct adp_clock *clock, bool recording, struct adp_error *err);
 void adp_lane_destroy(struct adp_lane *lane);
@@ -114,6 +115,9 @@ void adp_lane_keep(struct adp_lane *lane, uint64_t mono_ns);
  * Encode returns the bytes needed and writes only if `cap` holds them; a multiple of 8.
  * Decode returns ADP_ESYNTAX when the bytes are not whole, ADP_ENOMEM. */
 size_t adp_lane_encode(const struct adp_metrics *metrics, uint8_t *to, size_t cap);
+/* Whether a series goes into a record: its name and labels are below 64 KiB each. Encode
+ * leaves out those that do not. */
+bool adp_lane_packs(const struct adp_series *series);
 /* Bytes of the first of packed series, of which its value, a double, is the first; 0 when
  * they are not whole. */
 size_t adp_lane_step(const uint8_t *from, size_t left);

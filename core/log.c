@@ -363,6 +363,28 @@ static void *run(void *arg)
 
 /* --- what others call --- */
 
+static int open_file(struct adp_logfile *file, const struct adp_log_options *options,
+                     struct adp_error *err)
+{
+    int code =
+        adp_logfile_init(file, options->path, options->rotate_bytes, options->keep, err);
+    int opened = code < 0 ? 0 : adp_logfile_open(file);
+    if (opened < 0)
+        code = adp_error_set(err, ADP_EIO, "cannot open the log %s: %s", file->path,
+                             strerror(-opened));
+    return code;
+}
+
+static int open_events(struct adp_log *log, struct adp_error *err)
+{
+    log->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    log->done = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (log->wake >= 0 && log->done >= 0)
+        return 0;
+    return adp_error_set(err, ADP_EIO, "cannot open the log %s: %s", log->file.path,
+                         strerror(errno));
+}
+
 int adp_log_open_take(struct adp_log **ret, const struct adp_log_options *options,
                       struct adp_drain *drain, struct adp_error *err)
 {
@@ -377,15 +399,10 @@ int adp_log_open_take(struct adp_log **ret, const struct adp_log_options *option
     log->clock = options->clock;
     adp_line_init(&log->lines);
     pthread_mutex_init(&log->mutex, NULL);
-    log->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    log->done = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    int events = log->wake < 0 || log->done < 0 ? -errno : 0;
-    int code = adp_logfile_init(&log->file, options->path, options->rotate_bytes,
-                                options->keep, err);
-    int opened = code < 0 || events < 0 ? events : adp_logfile_open(&log->file);
-    if (code == 0 && opened < 0)
-        code = adp_error_set(err, ADP_EIO, "cannot open the log %s: %s", log->file.path,
-                             strerror(-opened));
+    log->wake = log->done = -1;
+    int code = open_file(&log->file, options, err);
+    if (code == 0)
+        code = open_events(log, err);
     if (code < 0) {
         destroy(log);
         return code;
@@ -531,12 +548,7 @@ static int open_once(struct adp_logfile **ret, const struct adp_log_options *opt
     struct adp_logfile *next = malloc(sizeof *next);
     if (!next)
         return adp_error_set(err, ADP_ENOMEM, "out of memory");
-    int code =
-        adp_logfile_init(next, options->path, options->rotate_bytes, options->keep, err);
-    int opened = code < 0 ? 0 : adp_logfile_open(next);
-    if (opened < 0)
-        code = adp_error_set(err, ADP_EIO, "cannot open the log %s: %s", next->path,
-                             strerror(-opened));
+    int code = open_file(next, options, err);
     if (code < 0) {
         free(next);
         return code;

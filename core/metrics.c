@@ -92,19 +92,6 @@ struct adp_metrics {
     struct adp_page_shape shape;
 };
 
-static bool same_text(struct adp_str a, struct adp_str b)
-{
-    return a.n == b.n && (!a.n || !memcmp(a.p, b.p, a.n));
-}
-
-/* By bytes, a prefix first. */
-static int compare_text(struct adp_str a, struct adp_str b)
-{
-    size_t n = a.n < b.n ? a.n : b.n;
-    int c = n ? memcmp(a.p, b.p, n) : 0;
-    return c ? c : (a.n > b.n) - (a.n < b.n);
-}
-
 static struct stored *stored_at(const struct adp_metrics *m, uint32_t i)
 {
     return &m->segments[i / SEGMENT][i % SEGMENT];
@@ -253,7 +240,7 @@ static uint32_t find_name(const struct adp_metrics *m, struct adp_str name, uint
     size_t at = hash & m->by_name.mask;
     uint32_t i = ADP_NO_SERIES;
     while (!m->cleared && (i = table_next(&m->by_name, hash, &at)) != ADP_NO_SERIES)
-        if (same_text(m->names[i].text, name))
+        if (adp_str_same(m->names[i].text, name))
             break;
     return i;
 }
@@ -265,7 +252,7 @@ static uint32_t find_next_name(const struct adp_metrics *m, struct adp_str name,
     if (m->n_series) {
         uint32_t last = stored_at(m, m->n_series - 1)->name;
         *ret_hash = m->names[last].hash;
-        if (same_text(m->names[last].text, name))
+        if (adp_str_same(m->names[last].text, name))
             return last;
     }
     *ret_hash = hash_text(name);
@@ -343,8 +330,8 @@ static bool same_labels(const struct adp_series *a, const struct adp_series *b)
     if (a->n_labels != b->n_labels)
         return false;
     for (uint32_t i = 0; i < a->n_labels; i++)
-        if (!same_text(a->labels[i].name, b->labels[i].name) ||
-            !same_text(a->labels[i].value, b->labels[i].value))
+        if (!adp_str_same(a->labels[i].name, b->labels[i].name) ||
+            !adp_str_same(a->labels[i].value, b->labels[i].value))
             return false;
     return true;
 }
@@ -383,12 +370,12 @@ static int reserve_series(struct adp_metrics *m)
     return 0;
 }
 
-/* As compare_text > 0; the first byte mostly decides. */
+/* As adp_str_compare > 0; the first byte mostly decides. */
 static bool comes_after(struct adp_str a, struct adp_str b)
 {
     if (a.n && b.n && a.p[0] != b.p[0])
         return (unsigned char)a.p[0] > (unsigned char)b.p[0];
-    return compare_text(a, b) > 0;
+    return adp_str_compare(a, b) > 0;
 }
 
 /* Few, and on most pages sorted already. */
@@ -445,7 +432,7 @@ static int copy_labels(struct adp_metrics *m, const struct adp_label *labels, ui
     memcpy(copy, labels, n * sizeof *copy);
     sort_labels(copy, n);
     for (uint32_t i = 1; i < n; i++)
-        if (same_text(copy[i - 1].name, copy[i].name))
+        if (adp_str_same(copy[i - 1].name, copy[i].name))
             return adp_error_set(err, ADP_EINVAL, "label given twice: \"%.*s\"",
                                  copy[i].name.n < 64 ? (int)copy[i].name.n : 64,
                                  copy[i].name.p);
@@ -682,10 +669,7 @@ const struct adp_series *adp_metrics_same(const struct adp_metrics *m,
 void adp_metrics_set(struct adp_metrics *m, uint32_t i, double value)
 {
     m->shape.whole = false;
-    struct adp_series *s = &stored_at(m, i)->series;
-    s->value = value;
-    s->has_time = false;
-    s->time_s = 0.0;
+    adp_metrics_repeat(m, i, value, false, 0.0);
 }
 
 uint32_t adp_metrics_duplicates(const struct adp_metrics *m)

@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define ADP_METRICS_MAX_SERIES 65536u      /* per object */
 #define ADP_METRICS_MAX_LABELS 64u         /* per series */
@@ -30,6 +31,24 @@ struct adp_str {
     const char *p;
     size_t n;
 };
+
+static inline bool adp_str_same(struct adp_str a, struct adp_str b)
+{
+    return a.n == b.n && (!a.n || !memcmp(a.p, b.p, a.n));
+}
+
+static inline bool adp_str_is(struct adp_str a, const char *text)
+{
+    return adp_str_same(a, (struct adp_str) { text, strlen(text) });
+}
+
+/* As memcmp, a prefix first: the order of labels in a series. */
+static inline int adp_str_compare(struct adp_str a, struct adp_str b)
+{
+    size_t n = a.n < b.n ? a.n : b.n;
+    int order = n ? memcmp(a.p, b.p, n) : 0;
+    return order ? order : (a.n > b.n) - (a.n < b.n);
+}
 
 struct adp_label {
     struct adp_str name, value;
@@ -100,9 +119,9 @@ bool adp_metrics_newest(const struct adp_metrics *metrics, double *ret_s);
 /* Appends the JSON object of all series: the key is the bare name when it is the only
  * series of that name, or has no labels, else `name{label="value",…}` with \\, \" and \n
  * escaped in values; the value a number, or null when it is not finite. */
-/* The i-th key alone, without its quotes: write_key. */
+void adp_metrics_write(const struct adp_metrics *metrics, struct adp_line *line);
+/* Appends the i-th key alone, without its quotes. */
 void adp_metrics_write_key(const struct adp_metrics *metrics, uint32_t i,
                            struct adp_line *line);
-void adp_metrics_write(const struct adp_metrics *metrics, struct adp_line *line);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The region: one block of memory of fixed size, a lane's part of it there before the lane
- * is used, in which everything that outlives a request is kept with numbers instead of pointers: rings of records, call
- * slots, tickets, the signal vectors in force. In a host's own process it is private
- * memory; under a supervisor the same block is shared with the process that drains it, so
- * the drain trusts nothing in it.
+ * is used, in which everything that outlives a request is kept with numbers instead of
+ * pointers: rings of records, call slots, tickets, the signal vectors in force. In a host's
+ * own process it is private memory; under a supervisor the same block is shared with the
+ * process that drains it, so the drain trusts nothing in it.
  *
  *   header | lane 0 (control) | lane 1 … n | snapshots 0 … n+16
  *

@@ -2,13 +2,14 @@
 /* Sheets (core/sheet.h): filling one, and seeing that it is filled with the same. */
 #include "core/sheet.h"
 
+#include "core/lane.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 enum {
     FIRST_IDS = 512,
-    FIRST_TEXT = 80 << 10,   /* 64 KiB of names, and what stands between them */
-    MOST_PACKED = UINT16_MAX /* bytes of a name or a label that a record can tell */
+    FIRST_TEXT = 80 << 10 /* 64 KiB of names, and what stands between them */
 };
 
 int adp_sheet_init(struct adp_sheet *sheet, uint32_t number)
@@ -68,14 +69,6 @@ int adp_sheet_add(struct adp_metrics *to, const adp_metric *metric, struct adp_e
 
 /* --- what a shape is --- */
 
-static bool fits_record(const struct adp_series *s)
-{
-    bool fits = s->name.n <= MOST_PACKED;
-    for (uint32_t i = 0; i < s->n_labels; i++)
-        fits &= s->labels[i].name.n <= MOST_PACKED && s->labels[i].value.n <= MOST_PACKED;
-    return fits;
-}
-
 /* What is in there now came from `n` things that are remembered. */
 static void settle(struct adp_sheet *sheet, uint32_t n, bool by_id)
 {
@@ -85,7 +78,7 @@ static void settle(struct adp_sheet *sheet, uint32_t n, bool by_id)
     sheet->by_id = by_id;
     bool fits = true;
     for (uint32_t i = 0; i < n; i++)
-        fits &= fits_record(adp_metrics_at(sheet->metrics, i));
+        fits &= adp_lane_packs(adp_metrics_at(sheet->metrics, i));
     sheet->number += 2;
     if (sheet->number < 2) /* once around: 0 says none */
         sheet->number += 2;

@@ -510,11 +510,6 @@ static void read_signal(const struct signal *signal, uint64_t there,
 
 enum { MAX_DOUBTS = 128 };
 
-static bool is_text(struct adp_str a, const char *b)
-{
-    return a.n == strlen(b) && memcmp(a.p, b, a.n) == 0;
-}
-
 /* Adds the engines that sleep to those that are doubted already. */
 static uint32_t doubt_sleeping(const struct adp_metrics *m, struct adp_doubt *doubts,
                                uint32_t n)
@@ -526,8 +521,8 @@ static uint32_t doubt_sleeping(const struct adp_metrics *m, struct adp_doubt *do
         for (; i != ADP_NO_SERIES && n < MAX_DOUBTS; i = adp_metrics_at(m, i)->next) {
             const struct adp_series *s = adp_metrics_at(m, i);
             for (uint32_t l = 0; l < s->n_labels && s->value == 0; l++)
-                if (is_text(s->labels[l].name, sleeps[k].label) &&
-                    is_text(s->labels[l].value, sleeps[k].value))
+                if (adp_str_is(s->labels[l].name, sleeps[k].label) &&
+                    adp_str_is(s->labels[l].value, sleeps[k].value))
                     doubts[n++] = (struct adp_doubt) { .prefix = sleeps[k].prefix,
                                                        .engine = adp_engine_key(s),
                                                        .why = ADP_WHY_ASLEEP };
@@ -601,15 +596,6 @@ void adp_signals_read_bound(const struct adp_signals *set, const struct adp_boun
 
 /* ---- explaining ---- */
 
-void adp_signals_try(const struct adp_signals *set, uint32_t signal, uint32_t source,
-                     const struct adp_moment *moment, uint64_t now_ns, double wall_s,
-                     struct adp_scratch *scratch, struct adp_reading *ret)
-{
-    struct adp_doubt doubts[MAX_DOUBTS];
-    struct adp_moment own = own_moment(set, moment, doubts);
-    ask(&set->signals[signal], source, &own, now_ns, wall_s, scratch, ret);
-}
-
 /* Up to a colon, or else to the first underscore: what an engine's names have in common. */
 static size_t prefix_length(const char *name, size_t n)
 {
@@ -680,8 +666,7 @@ static struct adp_str family(struct adp_str name)
 static bool is_named(struct adp_str metric, const char *name)
 {
     struct adp_str asked = family((struct adp_str) { name, strlen(name) });
-    metric = family(metric);
-    return asked.n == metric.n && memcmp(asked.p, metric.p, asked.n) == 0;
+    return adp_str_same(asked, family(metric));
 }
 
 static bool is_sign_of_life(struct adp_str metric)
@@ -726,7 +711,7 @@ static bool is_first_of_family(const struct adp_metrics *m, uint32_t i)
     struct adp_str base = family(name);
     for (uint32_t before = 0; base.n < name.n && before < i; before++) {
         struct adp_str other = adp_metrics_at(m, before)->name, of = family(other);
-        if (of.n < other.n && of.n == base.n && memcmp(of.p, base.p, of.n) == 0)
+        if (of.n < other.n && adp_str_same(of, base))
             return false;
     }
     return true;

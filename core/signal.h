@@ -126,12 +126,6 @@ void adp_signals_read_bound(const struct adp_signals *set, const struct adp_boun
                             double wall_s, struct adp_scratch *scratch,
                             struct adp_reading *readings);
 
-/* What one source of one signal yields, whatever the others do: for those who explain.
- * Reads as adp_signals_read does; ret->source is `source`. [hot] per scratch. */
-void adp_signals_try(const struct adp_signals *set, uint32_t signal, uint32_t source,
-                     const struct adp_moment *moment, uint64_t now_ns, double wall_s,
-                     struct adp_scratch *scratch, struct adp_reading *ret);
-
 /* For a signal that no source supplies: the source that would come nearest on this page,
  * and the metric that it lacks. Nearest is the one with most of its metrics there; of
  * several, one whose metrics carry a prefix that the page has ("vllm:"), since that is

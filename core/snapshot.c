@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Publishing and entering snapshots (core/snapshot.h). */
+/* Publishing (core/snapshot.h). */
 #include "core/snapshot.h"
 
 #include "core/history.h"

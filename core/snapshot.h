@@ -22,7 +22,6 @@
 #ifndef ADP_CORE_SNAPSHOT_H
 #define ADP_CORE_SNAPSHOT_H
 
-#include "core/clock.h"
 #include "core/metrics.h"
 #include "core/region.h"
 #include "core/signal.h"

@@ -81,13 +81,14 @@ static void count_lost(struct adp_lane *lane)
  * cursor follows next_ticket and stops at the first that may still wait. Several looks,
  * so that it catches up with a slot taken per decision. */
 static void age(struct adp_lane *lane, struct adp_generations *generations,
-                struct adp_ticket_slot *slots, uint32_t mask, uint64_t now_ns)
+                uint64_t now_ns)
 {
+    const uint32_t mask = lane->ticket_mask;
     if (lane->next_ticket - lane->sweep > mask)
         lane->sweep =
             lane->next_ticket - mask - 1; /* those before were emptied in turn */
     for (int i = 0; i < LOOKS && lane->sweep != lane->next_ticket; i++, lane->sweep++) {
-        struct adp_ticket_slot *slot = &slots[lane->sweep & mask];
+        struct adp_ticket_slot *slot = &lane->tickets[lane->sweep & mask];
         uint64_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
         if ((state & PHASE) != WAITING)
             continue;
@@ -103,12 +104,11 @@ static void age(struct adp_lane *lane, struct adp_generations *generations,
  * tried. */
 static struct adp_ticket_slot *next_slot(struct adp_lane *lane,
                                          struct adp_generations *generations,
-                                         struct adp_ticket_slot *slots, uint32_t mask,
                                          uint64_t now_ns, uint32_t *ret_turn)
 {
     for (int i = 0; i < TRIES; i++) {
         uint32_t turn = lane->next_ticket++;
-        struct adp_ticket_slot *slot = &slots[turn & mask];
+        struct adp_ticket_slot *slot = &lane->tickets[turn & lane->ticket_mask];
         uint64_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
         if ((state & PHASE) == WAITING &&
             lose(slot, state >> 2, lane->call, generations, now_ns))
@@ -122,26 +122,25 @@ static struct adp_ticket_slot *next_slot(struct adp_lane *lane,
     return NULL;
 }
 
-static bool entry_is_live(const struct adp_ticket_slot *slots, uint32_t mask,
-                          uint64_t entry)
+static bool entry_is_live(const struct adp_lane *lane, uint64_t entry)
 {
-    uint32_t i = (uint32_t)entry & mask;
-    uint64_t state = atomic_load_explicit(&slots[i].state, memory_order_relaxed);
-    uint64_t hash = atomic_load_explicit(&slots[i].id_hash, memory_order_relaxed);
+    const struct adp_ticket_slot *slot =
+        &lane->tickets[(uint32_t)entry & lane->ticket_mask];
+    uint64_t state = atomic_load_explicit(&slot->state, memory_order_relaxed);
+    uint64_t hash = atomic_load_explicit(&slot->id_hash, memory_order_relaxed);
     return (state & PHASE) == WAITING && hash >> 32 == entry >> 32;
 }
 
 /* The entry to write over: one whose slot has had its turn again, else one that waits no
  * more, else the oldest. Only the second asks for memory that is likely cold. */
-static uint32_t worst_way(const _Atomic uint64_t *set,
-                          const struct adp_ticket_slot *slots, uint32_t mask,
+static uint32_t worst_way(const struct adp_lane *lane, const _Atomic uint64_t *set,
                           uint32_t turn)
 {
     uint32_t oldest = 0, most = 0;
     for (uint32_t i = 0; i < WAYS; i++) {
         uint64_t entry = atomic_load_explicit(&set[i], memory_order_relaxed);
         uint32_t ago = turn - (uint32_t)entry;
-        if (!entry || ago > mask)
+        if (!entry || ago > lane->ticket_mask)
             return i;
         if (ago > most) {
             most = ago;
@@ -149,29 +148,28 @@ static uint32_t worst_way(const _Atomic uint64_t *set,
         }
     }
     for (uint32_t i = 0; i < WAYS; i++)
-        if (!entry_is_live(slots, mask,
-                           atomic_load_explicit(&set[i], memory_order_relaxed)))
+        if (!entry_is_live(lane, atomic_load_explicit(&set[i], memory_order_relaxed)))
             return i;
     return oldest;
 }
 
-static _Atomic uint64_t *set_of(const struct adp_lane *lane, uint64_t hash)
+/* Where in an index an id of this hash is looked for. */
+static _Atomic uint64_t *set_of(_Atomic uint64_t *index, uint32_t mask, uint64_t hash)
 {
-    return lane->index + (uint64_t)((uint32_t)hash & lane->ticket_mask) * WAYS;
+    return index + (uint64_t)((uint32_t)hash & mask) * WAYS;
 }
 
 void adp_ticket_foresee(const struct adp_lane *lane, const struct adp_name *id)
 {
-    __builtin_prefetch((const void *)set_of(lane, id->hash), 1);
+    __builtin_prefetch((const void *)set_of(lane->index, lane->ticket_mask, id->hash), 1);
 }
 
 /* Notes where an id waits. A full set forgets its oldest way: that request can then be
  * settled by its handle only, and is LOST in time otherwise. */
-static void index_add(struct adp_lane *lane, const struct adp_ticket_slot *slots,
-                      uint32_t mask, uint64_t hash, uint32_t turn)
+static void index_add(struct adp_lane *lane, uint64_t hash, uint32_t turn)
 {
-    _Atomic uint64_t *set = set_of(lane, hash);
-    uint32_t way = worst_way(set, slots, mask, turn);
+    _Atomic uint64_t *set = set_of(lane->index, lane->ticket_mask, hash);
+    uint32_t way = worst_way(lane, set, turn);
     atomic_store_explicit(&set[way], (hash >> 32) << 32 | turn, memory_order_release);
 }
 
@@ -183,7 +181,7 @@ static uint64_t handle_unslotted(struct adp_lane *lane)
 uint64_t adp_ticket_unslotted(struct adp_lane *lane, struct adp_generations *generations,
                               uint64_t now_ns)
 {
-    age(lane, generations, lane->tickets, lane->ticket_mask, now_ns);
+    age(lane, generations, now_ns);
     return handle_unslotted(lane);
 }
 
@@ -192,16 +190,14 @@ uint64_t adp_ticket_take(struct adp_lane *lane, struct adp_generations *generati
                          const struct adp_name *id,
                          const uint64_t tickets[ADP_MAX_POLICIES], uint64_t now_ns)
 {
-    struct adp_ticket_slot *slots = lane->tickets;
-    uint32_t mask = lane->ticket_mask, turn = 0;
-    age(lane, generations, slots, mask, now_ns);
-    struct adp_ticket_slot *slot =
-        next_slot(lane, generations, slots, mask, now_ns, &turn);
+    const uint32_t mask = lane->ticket_mask;
+    uint32_t turn = 0;
+    age(lane, generations, now_ns);
+    struct adp_ticket_slot *slot = next_slot(lane, generations, now_ns, &turn);
     struct adp_ticket_slot none; /* tickets that find no slot are LOST at once */
     struct adp_ticket_slot *to = slot ? slot : &none;
     uint64_t use =
         slot ? (atomic_load_explicit(&slot->state, memory_order_relaxed) >> 2) + 1 : 0;
-    uint64_t hash = id->hash;
 
     to->deadline_ns = now_ns + generation->ticket_ns;
     atomic_store_explicit(&to->generation, generation->number, memory_order_relaxed);
@@ -220,14 +216,15 @@ uint64_t adp_ticket_take(struct adp_lane *lane, struct adp_generations *generati
     slot->id_len = id->n;
     if (id->p)
         memcpy(slot->id, id->own, sizeof slot->id);
-    atomic_store_explicit(&slot->id_hash, hash, memory_order_relaxed);
+    atomic_store_explicit(&slot->id_hash, id->hash, memory_order_relaxed);
     tally(&lane->call->taken[generation->number % ADP_GENERATIONS]);
     /* Release: whoever claims sees all of the above. */
     atomic_store_explicit(&slot->state, state_of(use, WAITING), memory_order_release);
     if (id->p)
-        index_add(lane, slots, mask, hash, turn);
-    __builtin_prefetch(&slots[(turn + 1) & mask], 1);
-    __builtin_prefetch(slots[(turn + 1) & mask].id + ADP_ID_MAX / 2, 1);
+        index_add(lane, id->hash, turn);
+    const struct adp_ticket_slot *next = &lane->tickets[(turn + 1) & mask];
+    __builtin_prefetch(next, 1);
+    __builtin_prefetch(next->id + ADP_ID_MAX / 2, 1);
     return handle_of(lane->number, turn & mask, use);
 }
 
@@ -238,13 +235,13 @@ static bool same_id(const struct adp_ticket_slot *slot, const struct adp_name *i
 
 /* Looks an id up on one lane and claims its newest waiting slot. */
 static struct adp_ticket_slot *claim_by_id(const struct adp_region *region, uint32_t lane,
-                                           const struct adp_name *id, uint64_t hash,
-                                           uint64_t *ret_use, uint32_t *ret_i)
+                                           const struct adp_name *id, uint64_t *ret_use,
+                                           uint32_t *ret_i)
 {
+    const uint64_t hash = id->hash;
     struct adp_ticket_slot *slots = adp_region_tickets(region, lane);
     uint32_t mask = adp_region_shape(region)->tickets - 1;
-    _Atomic uint64_t *set =
-        adp_region_index(region, lane) + (uint64_t)((uint32_t)hash & mask) * WAYS;
+    _Atomic uint64_t *set = set_of(adp_region_index(region, lane), mask, hash);
     for (uint32_t w = 0; w < WAYS; w++) {
         uint64_t entry = atomic_load_explicit(&set[w], memory_order_acquire);
         uint32_t i = (uint32_t)entry & mask;
@@ -292,10 +289,9 @@ static int settle(struct adp_lane *lane, struct adp_generations *generations,
     if (handle) {
         slot = claim_by_handle(lane->region, handle, &use);
     } else if (id->p) {
-        uint64_t hash = id->hash;
         uint32_t i = 0, lanes = adp_region_shape(lane->region)->lanes;
         for (uint32_t l = 1; !slot && l <= lanes; l++) {
-            slot = claim_by_id(lane->region, l, id, hash, &use, &i);
+            slot = claim_by_id(lane->region, l, id, &use, &i);
             if (slot)
                 handle = handle_of(l, i, use);
         }

@@ -48,12 +48,25 @@ static char *put_members(char *p, struct adp_str members)
     return put_str(p, members);
 }
 
-/* A key as it stands in the line, behind a comma unless it is the first of its object. */
-static char *put_next(char *p, const char *key)
+/* Behind what is in an object already. */
+static char *put_comma(char *p)
 {
     if (p[-1] != '{')
         *p++ = ',';
-    return adp_pen_text(p, key);
+    return p;
+}
+
+/* A key as it stands in the line, behind a comma unless it is the first of its object. */
+static char *put_next(char *p, const char *key)
+{
+    return adp_pen_text(put_comma(p), key);
+}
+
+static char *put_request_id(char *p, uint32_t fact_bits, const char *id, size_t len)
+{
+    p = adp_pen_text(p, ",\"request_id\":");
+    return fact_bits & ADP_REC_HAS_ID ? adp_pen_string(p, id, len)
+                                      : adp_pen_text(p, "null");
 }
 
 static char *put_tag(char *p, struct adp_tag tag)
@@ -245,9 +258,7 @@ struct signals {
 /* The i-th signal's key, behind a comma unless it is the first of its object. */
 static char *put_key(char *p, const struct adp_words *words, uint32_t i)
 {
-    if (p[-1] != '{')
-        *p++ = ',';
-    return put_str(p, words->key[i]);
+    return put_str(put_comma(p), words->key[i]);
 }
 
 static char *put_signals(char *p, const struct adp_words *words, const struct signals *s)
@@ -587,9 +598,7 @@ static bool put_head(struct adp_line *to, const struct adp_rec_decision *r,
         p = put_members(p, words->policy[r->policy]);
         p = put_members(p, words->terms[r->policy]);
     }
-    p = adp_pen_text(p, ",\"request_id\":");
-    p = r->fact_bits & ADP_REC_HAS_ID ? adp_pen_string(p, parts->id.p, parts->id.n)
-                                      : adp_pen_text(p, "null");
+    p = put_request_id(p, r->fact_bits, parts->id.p, parts->id.n);
     p = adp_pen_text(p, ",\"id\":");
     close_room(to, adp_pen_hex(p, r->id));
     return true;
@@ -708,9 +717,7 @@ static char *put_extra(char *p, const struct adp_rec_outcome *r, const uint8_t *
         left -= e.bytes;
         if (is_said(r, name, e.name_len))
             continue;
-        if (p[-1] != '{')
-            *p++ = ',';
-        p = adp_pen_string(p, name, e.name_len);
+        p = adp_pen_string(put_comma(p), name, e.name_len);
         *p++ = ':';
         p = e.is_text ? adp_pen_string(p, name + e.name_len, e.text_len)
                       : adp_pen_number(p, e.number);
@@ -762,10 +769,7 @@ void adp_write_outcome(struct adp_line *to, const struct adp_rec_outcome *record
     if (!p)
         return;
     p = begin(p, r->head.at_ns);
-    p = adp_pen_text(p, ",\"request_id\":");
-    p = r->fact_bits & ADP_REC_HAS_ID
-            ? adp_pen_string(p, (const char *)extra + r->extra_len, r->id_len)
-            : adp_pen_text(p, "null");
+    p = put_request_id(p, r->fact_bits, (const char *)extra + r->extra_len, r->id_len);
     p = adp_pen_text(p, ",\"id\":");
     p = r->id ? adp_pen_hex(p, r->id) : adp_pen_text(p, "null");
     p = adp_pen_text(p, ",\"outcome\":{");

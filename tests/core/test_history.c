@@ -208,6 +208,9 @@ static const struct {
       "2\n"
       "sglang:generation_tokens_total 5\n",
       30, 1 },
+    { "an engine under the other prefix of its names",
+      "sglang_num_running_reqs 2\nsglang_generation_tokens_total 5\n",
+      "sglang_num_running_reqs 2\nsglang_generation_tokens_total 5\n", 30, 1 },
     { "llama.cpp's steps count while its tokens stand",
       "llamacpp:requests_processing 1\nllamacpp:tokens_predicted_total 5\n"
       "llamacpp:n_decode_total 1\n",
@@ -329,6 +332,57 @@ START_TEST(an_engine_is_told_by_its_labels_and_not_by_its_ranks)
 }
 END_TEST
 
+/* Of names under `prefix`: how life shows, and sleep. */
+static const struct adp_pulse *pulse_of(const char *prefix)
+{
+    uint32_t n;
+    const struct adp_pulse *pulses = adp_pulses(&n);
+    for (uint32_t i = 0; i < n; i++)
+        if (strcmp(pulses[i].prefix, prefix) == 0)
+            return &pulses[i];
+    return NULL;
+}
+
+static const struct adp_sleep *sleep_of(const char *prefix)
+{
+    uint32_t n;
+    const struct adp_sleep *sleeps = adp_sleeps(&n);
+    for (uint32_t i = 0; i < n; i++)
+        if (strcmp(sleeps[i].prefix, prefix) == 0)
+            return &sleeps[i];
+    return NULL;
+}
+
+/* The same name behind either prefix. */
+static bool are_one(const char *a, const char *a_prefix, const char *b,
+                    const char *b_prefix)
+{
+    if (!a || !b)
+        return a == b;
+    size_t na = strlen(a_prefix), nb = strlen(b_prefix);
+    return strncmp(a, a_prefix, na) == 0 && strncmp(b, b_prefix, nb) == 0 &&
+           strcmp(a + na, b + nb) == 0;
+}
+
+START_TEST(an_engine_lives_and_sleeps_alike_under_every_prefix_of_its_names)
+{
+    uint32_t n;
+    const struct adp_prefix *prefixes = adp_prefixes(&n);
+    for (uint32_t i = 0; i < n; i++)
+        for (const char *const *other = prefixes[i].others; *other; other++) {
+            const char *own = prefixes[i].prefix;
+            const struct adp_pulse *a = pulse_of(own), *b = pulse_of(*other);
+            const struct adp_sleep *c = sleep_of(own), *d = sleep_of(*other);
+            ck_assert_msg(!a == !b && !c == !d, "%s", *other);
+            ck_assert(!a || are_one(a->running, own, b->running, *other));
+            for (int k = 0; a && k < COUNT(a->beats); k++)
+                ck_assert_msg(are_one(a->beats[k], own, b->beats[k], *other), "%s %d",
+                              *other, k);
+            ck_assert(!c || are_one(c->metric, own, d->metric, *other));
+        }
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("history");
@@ -350,6 +404,7 @@ int main(void)
     tcase_add_test(t, without_memory_there_is_none);
     tcase_add_loop_test(t, a_label_has_its_role, 0, COUNT(roles));
     tcase_add_test(t, an_engine_is_told_by_its_labels_and_not_by_its_ranks);
+    tcase_add_test(t, an_engine_lives_and_sleeps_alike_under_every_prefix_of_its_names);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_ENV);
