@@ -23,28 +23,6 @@ static bool ends_with(const char *text, const char *end)
     return n >= m && strcmp(text + n - m, end) == 0;
 }
 
-/* A path against the file's folder. */
-static void read_use_path(struct adp_doc *doc, const struct adp_key *key,
-                          const struct adp_node *value, struct adp_policy_setting *policy)
-{
-    const char *use = value->text;
-    if (!adp_text_is_printable(use) || ends_with(use, "/")) {
-        adp_read_wrong(doc, key, value, "not a file's path");
-        return;
-    }
-    const char *rest = strncmp(use, "./", 2) == 0 ? use + 2 : use;
-    const char *folder = strcmp(doc->folder, "/") == 0 ? "" : doc->folder;
-    const char *path = *use == '/' ? use : adp_doc_print(doc, "%s/%s", folder, rest);
-    if (!path)
-        return;
-    if (strlen(path) > ADP_CONFIG_MAX_PATH) {
-        adp_read_wrong(doc, key, value, "too long a path");
-        return;
-    }
-    policy->use = use;
-    policy->path = path;
-}
-
 static void read_use(struct adp_doc *doc, const struct adp_key *key,
                      const struct adp_node *value, void *into)
 {
@@ -53,9 +31,11 @@ static void read_use(struct adp_doc *doc, const struct adp_key *key,
     if (!adp_read_is(doc, key, value, ADP_NODE_SCALAR))
         return;
     const char *use = value->text;
-    if (strchr(use, '/'))
-        read_use_path(doc, key, value, policy);
-    else if (ends_with(use, ".so"))
+    if (strchr(use, '/')) {
+        adp_read_file(doc, key, value, into);
+        if (policy->path)
+            policy->use = use;
+    } else if (ends_with(use, ".so"))
         adp_doc_error(doc, ADP_EINVAL, value->at,
                       "use is a file without its folder, found %s, expected \"./%.64s\"",
                       adp_phrase_found(value).text, use);
@@ -230,6 +210,7 @@ static const char *const on_error_words[] = {
 static const struct adp_key common_keys[] = {
     { .word = "use",
       .read = read_use,
+      .at = offsetof(struct written, setting.path),
       .expected = "the name of a shipped policy such as kv_threshold, or a path such as "
                   "./kv_wall.so",
       .required = true },

@@ -190,6 +190,26 @@ bool adp_text_is_printable(const char *text)
     return true;
 }
 
+void adp_read_file(struct adp_doc *doc, const struct adp_key *key,
+                   const struct adp_node *value, void *into)
+{
+    if (!adp_read_is(doc, key, value, ADP_NODE_SCALAR))
+        return;
+    const char *text = value->text;
+    size_t len = strlen(text);
+    if (len == 0 || text[len - 1] == '/' || !adp_text_is_printable(text)) {
+        adp_read_wrong(doc, key, value, "not a file's path");
+        return;
+    }
+    const char *rest = strncmp(text, "./", 2) == 0 ? text + 2 : text;
+    const char *folder = strcmp(doc->folder, "/") == 0 ? "" : doc->folder;
+    const char *path = *text == '/' ? text : adp_doc_print(doc, "%s/%s", folder, rest);
+    if (path && strlen(path) > ADP_CONFIG_MAX_PATH)
+        adp_read_wrong(doc, key, value, "too long a path");
+    else if (path)
+        *(const char **)field(key, into) = path;
+}
+
 /* What keeps a text from being part of a file's path, or NULL. */
 static const char *path_fault(const char *text)
 {

@@ -44,6 +44,9 @@ void adp_read_text(struct adp_doc *, const struct adp_key *, const struct adp_no
                    void *into); /* const char *; 1 to hi bytes */
 void adp_read_name(struct adp_doc *, const struct adp_key *, const struct adp_node *,
                    void *into); /* const char *; fit for a file's name, at most 128 */
+void adp_read_file(struct adp_doc *, const struct adp_key *, const struct adp_node *,
+                   void *into); /* const char *; a file's path, absolute: a relative one
+                                   starts from the folder of the file that is read */
 void adp_read_number(struct adp_doc *, const struct adp_key *, const struct adp_node *,
                      void *into); /* double */
 void adp_read_integer(struct adp_doc *, const struct adp_key *, const struct adp_node *,

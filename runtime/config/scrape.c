@@ -27,33 +27,10 @@ static void read_url(struct adp_doc *doc, const struct adp_key *key,
         adp_read_wrong(doc, key, value, "not an address");
 }
 
-/* A file's path, against the folder of the configuration. */
-static void read_file(struct adp_doc *doc, const struct adp_key *key,
-                      const struct adp_node *value, void *into)
-{
-    const char **field = (const char **)(void *)((char *)into + key->at);
-    if (!adp_read_is(doc, key, value, ADP_NODE_SCALAR))
-        return;
-    const char *text = value->text;
-    size_t len = strlen(text);
-    if (!len || text[len - 1] == '/' || !adp_text_is_printable(text)) {
-        adp_read_wrong(doc, key, value, "not a file's path");
-        return;
-    }
-    const char *folder = strcmp(doc->folder, "/") == 0 ? "" : doc->folder;
-    const char *path = *text == '/' ? text : adp_doc_print(doc, "%s/%s", folder, text);
-    if (path && strlen(path) > ADP_CONFIG_MAX_PATH)
-        adp_read_wrong(doc, key, value, "too long a path");
-    else if (path)
-        *field = path;
-}
-
 static void read_flag(struct adp_doc *doc, const struct adp_key *key,
                       const struct adp_node *value, void *into)
 {
-    struct adp_scalar scalar = { 0 };
-    if (value->kind == ADP_NODE_SCALAR)
-        scalar = adp_node_scalar(value);
+    struct adp_scalar scalar = adp_node_scalar(value);
     if (scalar.kind == ADP_SCALAR_BOOL)
         *(bool *)(void *)((char *)into + key->at) = scalar.value != 0.0;
     else
@@ -62,7 +39,7 @@ static void read_flag(struct adp_doc *doc, const struct adp_key *key,
 
 #define FILE_KEY(field, about)                                                           \
     {                                                                                    \
-        .word = #field, .read = read_file,                                               \
+        .word = #field, .read = adp_read_file,                                           \
         .at = offsetof(struct adp_scrape_setting, field),                                \
         .expected = "the path of " about                                                 \
     }

@@ -178,7 +178,7 @@ START_TEST(a_page_may_need_a_token_and_certificates)
     read_good("version: 1\npolicy: { use: no_admission }\n"
               "scrape:\n"
               "  - { name: a, url: 'unix:/run/v.sock', bearer_file: /run/token }\n"
-              "  - { name: b, url: 'https://h', ca_file: ca.pem, cert_file: c.pem,\n"
+              "  - { name: b, url: 'https://h', ca_file: ./ca.pem, cert_file: c.pem,\n"
               "      key_file: tls/k.pem, insecure: true }\n");
     ck_assert_uint_eq(config->n_scrape, 2);
     ck_assert_str_eq(config->scrape[0].url, "unix:/run/v.sock");
@@ -560,6 +560,7 @@ START_TEST(serve_as_an_operator_writes_it)
 {
     read_good("version: 1\n" POLICY "serve:\n"
               "  listen: [ { unix: /run/a.sock, mode: 0666, group: web } ]\n"
+              "  token_file: ./token\n"
               "  threads: 2\n"
               "  limits: { head: 8KiB, idle: 2m, drain: 3s }\n"
               "  headers: { tenant: [ X-Org, X-Team ] }\n"
@@ -570,6 +571,7 @@ START_TEST(serve_as_an_operator_writes_it)
     ck_assert_str_eq(s->listen.list[0].address, "unix:/run/a.sock");
     ck_assert_uint_eq(s->listen.list[0].mode, 0666);
     ck_assert_str_eq(s->listen.list[0].group, "web");
+    ck_assert_str_eq(s->token_file, "/etc/adp/token");
     ck_assert_uint_eq(s->threads, 2);
     ck_assert_uint_eq(s->head_bytes, 8192);
     ck_assert_uint_eq(s->idle_ns, 120000000000u);
