@@ -15,6 +15,7 @@ enum { SHA256_DIGITS = 64 };
 struct written {
     struct adp_policy_setting setting;
     const struct adp_node *mapping;
+    const struct adp_key *keys; /* of the mapping */
 };
 
 static bool ends_with(const char *text, const char *end)
@@ -181,12 +182,12 @@ static void read_provenance(struct adp_doc *doc, const struct adp_key *key,
 {
     struct written *written = into;
     const struct adp_node *mapping = written->mapping;
-    const struct adp_node *params = adp_node_find(mapping, "params");
+    const struct adp_item *params = adp_read_item(doc, written->keys, mapping, "params");
     if (!adp_read_is(doc, key, value, ADP_NODE_MAPPING))
         return;
-    bool params_known =
-        params ? written->setting.n_params == params->n_items && !params->open
-               : !mapping->open;
+    bool params_known = params ? written->setting.n_params == params->value->n_items &&
+                                     !params->value->open
+                               : !mapping->open;
     for (const struct adp_item *item = value->items; item; item = item->next)
         read_one_provenance(doc, &written->setting, item, params_known);
 }
@@ -248,7 +249,7 @@ static const struct adp_key shadow_keys[] = {
 static void read_policy(struct adp_doc *doc, const struct adp_key *key,
                         const struct adp_node *value, struct adp_policy_setting *policy)
 {
-    struct written written = { .setting = *policy, .mapping = value };
+    struct written written = { .setting = *policy, .mapping = value, .keys = key->keys };
     written.setting.place = value->at;
     adp_read_mapping(doc, key, value, &written);
     *policy = written.setting;

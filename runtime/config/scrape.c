@@ -86,20 +86,18 @@ static void read_one(struct adp_doc *doc, const struct adp_node *value,
     scrape->place = value->at;
     scrape->interval_ns = DEFAULT_INTERVAL_NS;
     adp_read_mapping(doc, &key, value, scrape);
-    const struct adp_node *timeout = NULL;
-    if (scrape->timeout_ns > scrape->interval_ns)
-        timeout = adp_node_find(value, "timeout");
-    if (timeout)
+    const struct adp_item *timeout = adp_read_item(doc, scrape_keys, value, "timeout");
+    if (timeout && scrape->timeout_ns > scrape->interval_ns)
         adp_doc_error(
-            doc, ADP_EINVAL, timeout->at,
+            doc, ADP_EINVAL, timeout->value->at,
             "timeout is longer than the interval, found %s, expected at most %gs",
-            adp_phrase_found(timeout).text, (double)scrape->interval_ns / 1e9);
+            adp_phrase_found(timeout->value).text, (double)scrape->interval_ns / 1e9);
     if (scrape->timeout_ns == 0)
         scrape->timeout_ns = scrape->interval_ns;
-    const struct adp_node *cert = adp_node_find(value, "cert_file"),
-                          *pair = adp_node_find(value, "key_file");
+    const struct adp_item *cert = adp_read_item(doc, scrape_keys, value, "cert_file"),
+                          *pair = adp_read_item(doc, scrape_keys, value, "key_file");
     if (!cert != !pair)
-        adp_doc_error(doc, ADP_EINVAL, (cert ? cert : pair)->at,
+        adp_doc_error(doc, ADP_EINVAL, (cert ? cert : pair)->value->at,
                       "%s without %s, expected both or neither",
                       cert ? "cert_file" : "key_file", cert ? "key_file" : "cert_file");
 }
@@ -110,12 +108,12 @@ static void check_name(struct adp_doc *doc, const struct adp_config *config,
     const struct adp_scrape_setting *last = &config->scrape[config->n_scrape - 1];
     for (const struct adp_scrape_setting *s = config->scrape; s < last; s++)
         if (last->name && s->name && strcmp(s->name, last->name) == 0) {
-            const struct adp_node *name = adp_node_find(value, "name");
-            if (!name) /* it stands under a misspelt key, which is told */
-                return;
-            adp_doc_error(doc, ADP_EINVAL, name->at,
-                          "name is taken, found %s, expected one of its own (line %u)",
-                          adp_phrase_found(name).text, s->place.line);
+            const struct adp_item *name = adp_read_item(doc, scrape_keys, value, "name");
+            if (name)
+                adp_doc_error(
+                    doc, ADP_EINVAL, name->value->at,
+                    "name is taken, found %s, expected one of its own (line %u)",
+                    adp_phrase_found(name->value).text, s->place.line);
             return;
         }
 }
