@@ -15,34 +15,13 @@ enum { SHA256_DIGITS = 64 };
 struct written {
     struct adp_policy_setting setting;
     const struct adp_node *mapping;
+    const struct adp_key *keys; /* of the mapping */
 };
 
 static bool ends_with(const char *text, const char *end)
 {
     size_t n = strlen(text), m = strlen(end);
     return n >= m && strcmp(text + n - m, end) == 0;
-}
-
-/* A path against the file's folder. */
-static void read_use_path(struct adp_doc *doc, const struct adp_key *key,
-                          const struct adp_node *value, struct adp_policy_setting *policy)
-{
-    const char *use = value->text;
-    if (!adp_text_is_printable(use) || ends_with(use, "/")) {
-        adp_read_wrong(doc, key, value, "not a file's path");
-        return;
-    }
-    const char *rest = strncmp(use, "./", 2) == 0 ? use + 2 : use;
-    const char *folder = strcmp(doc->folder, "/") == 0 ? "" : doc->folder;
-    const char *path = *use == '/' ? use : adp_doc_print(doc, "%s/%s", folder, rest);
-    if (!path)
-        return;
-    if (strlen(path) > ADP_CONFIG_MAX_PATH) {
-        adp_read_wrong(doc, key, value, "too long a path");
-        return;
-    }
-    policy->use = use;
-    policy->path = path;
 }
 
 static void read_use(struct adp_doc *doc, const struct adp_key *key,
@@ -53,9 +32,11 @@ static void read_use(struct adp_doc *doc, const struct adp_key *key,
     if (!adp_read_is(doc, key, value, ADP_NODE_SCALAR))
         return;
     const char *use = value->text;
-    if (strchr(use, '/'))
-        read_use_path(doc, key, value, policy);
-    else if (ends_with(use, ".so"))
+    if (strchr(use, '/')) {
+        adp_read_file(doc, key, value, into);
+        if (policy->path)
+            policy->use = use;
+    } else if (ends_with(use, ".so"))
         adp_doc_error(doc, ADP_EINVAL, value->at,
                       "use is a file without its folder, found %s, expected \"./%.64s\"",
                       adp_phrase_found(value).text, use);
@@ -201,12 +182,12 @@ static void read_provenance(struct adp_doc *doc, const struct adp_key *key,
 {
     struct written *written = into;
     const struct adp_node *mapping = written->mapping;
-    const struct adp_node *params = adp_node_find(mapping, "params");
+    const struct adp_item *params = adp_read_item(doc, written->keys, mapping, "params");
     if (!adp_read_is(doc, key, value, ADP_NODE_MAPPING))
         return;
-    bool params_known =
-        params ? written->setting.n_params == params->n_items && !params->open
-               : !mapping->open;
+    bool params_known = params ? written->setting.n_params == params->value->n_items &&
+                                     !params->value->open
+                               : !mapping->open;
     for (const struct adp_item *item = value->items; item; item = item->next)
         read_one_provenance(doc, &written->setting, item, params_known);
 }
@@ -230,6 +211,7 @@ static const char *const on_error_words[] = {
 static const struct adp_key common_keys[] = {
     { .word = "use",
       .read = read_use,
+      .at = offsetof(struct written, setting.path),
       .expected = "the name of a shipped policy such as kv_threshold, or a path such as "
                   "./kv_wall.so",
       .required = true },
@@ -267,7 +249,7 @@ static const struct adp_key shadow_keys[] = {
 static void read_policy(struct adp_doc *doc, const struct adp_key *key,
                         const struct adp_node *value, struct adp_policy_setting *policy)
 {
-    struct written written = { .setting = *policy, .mapping = value };
+    struct written written = { .setting = *policy, .mapping = value, .keys = key->keys };
     written.setting.place = value->at;
     adp_read_mapping(doc, key, value, &written);
     *policy = written.setting;

@@ -95,10 +95,10 @@ static const struct adp_key *find_key(const struct adp_key *key, const char *wor
     return key;
 }
 
-static void known_words(const struct adp_key *mapping, const char *ret[MAX_KEYS + 1])
+static void known_words(const struct adp_key *keys, const char *ret[MAX_KEYS + 1])
 {
     uint32_t n = 0;
-    for (const struct adp_key *k = mapping->keys; k && n < MAX_KEYS; k = next_key(k))
+    for (const struct adp_key *k = keys; k && n < MAX_KEYS; k = next_key(k))
         ret[n++] = k->word;
     ret[n] = NULL;
 }
@@ -109,37 +109,35 @@ static void tell_unknown(struct adp_doc *doc, const struct adp_key *mapping,
     const char *known[MAX_KEYS + 1];
     if (adp_doc_is_full(doc))
         return;
-    known_words(mapping, known);
+    known_words(mapping->keys, known);
     adp_doc_error(doc, ADP_EINVAL, key->at, "unknown key in %s, found %s, expected %s",
                   mapping->word, adp_phrase_found(key).text,
                   adp_phrase_nearest(key->text, known).text);
 }
 
-/* What stands under `key`, or, where that is missing, under a word that is most likely it
- * misspelt: the misspelling is told, and must hide neither what is wrong below it, nor make
- * the key seem to be missing. */
-static const struct adp_item *item_of(const struct adp_key *key,
-                                      const struct adp_key *mapping,
-                                      const struct adp_node *value)
+const struct adp_item *adp_read_item(struct adp_doc *doc, const struct adp_key *keys,
+                                     const struct adp_node *value, const char *word)
 {
-    const struct adp_item *item = adp_node_item(value, key->word);
+    const struct adp_item *item = adp_node_item(value, word);
+    if (item || value->kind != ADP_NODE_MAPPING || adp_doc_is_full(doc))
+        return item;
     const char *known[MAX_KEYS + 1];
-    for (const struct adp_item *i = value->items; i && !item; i = i->next) {
-        if (find_key(mapping->keys, i->key->text))
-            continue;
-        known_words(mapping, known);
-        const char *nearest = adp_error_nearest(i->key->text, known);
-        if (nearest && strcmp(nearest, key->word) == 0)
-            item = i;
+    known_words(keys, known);
+    for (item = value->items; item; item = item->next) {
+        const char *nearest = find_key(keys, item->key->text)
+                                  ? NULL
+                                  : adp_error_nearest(item->key->text, known);
+        if (nearest && strcmp(nearest, word) == 0)
+            return item;
     }
-    return item;
+    return NULL;
 }
 
 static void read_key(struct adp_doc *doc, const struct adp_key *key,
                      const struct adp_key *mapping, const struct adp_node *value,
                      void *into)
 {
-    const struct adp_item *item = item_of(key, mapping, value);
+    const struct adp_item *item = adp_read_item(doc, mapping->keys, value, key->word);
     if (item && item->value->kind != ADP_NODE_BROKEN)
         key->read(doc, key, item->value, into);
     else if (!item && key->required && !value->open)
@@ -188,6 +186,26 @@ bool adp_text_is_printable(const char *text)
         if ((unsigned char)*text < 0x20 || *text == 0x7f)
             return false;
     return true;
+}
+
+void adp_read_file(struct adp_doc *doc, const struct adp_key *key,
+                   const struct adp_node *value, void *into)
+{
+    if (!adp_read_is(doc, key, value, ADP_NODE_SCALAR))
+        return;
+    const char *text = value->text;
+    size_t len = strlen(text);
+    if (len == 0 || text[len - 1] == '/' || !adp_text_is_printable(text)) {
+        adp_read_wrong(doc, key, value, "not a file's path");
+        return;
+    }
+    const char *rest = strncmp(text, "./", 2) == 0 ? text + 2 : text;
+    const char *folder = strcmp(doc->folder, "/") == 0 ? "" : doc->folder;
+    const char *path = *text == '/' ? text : adp_doc_print(doc, "%s/%s", folder, rest);
+    if (path && strlen(path) > ADP_CONFIG_MAX_PATH)
+        adp_read_wrong(doc, key, value, "too long a path");
+    else if (path)
+        *(const char **)field(key, into) = path;
 }
 
 /* What keeps a text from being part of a file's path, or NULL. */

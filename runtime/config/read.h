@@ -39,11 +39,21 @@ struct adp_key {
  * of the mapping inside lie in the same `into`. */
 void adp_read_mapping(struct adp_doc *doc, const struct adp_key *key,
                       const struct adp_node *value, void *into);
+/* What was read as `word` of a mapping with these keys: it stands under that word, or,
+ * where that is missing, under one that is most likely it misspelt. The misspelling is
+ * told, and must hide neither what is wrong below it, nor make the key seem to be missing:
+ * whatever is asked about a mapping behind its reading is asked here. NULL: neither is
+ * there, `value` is no mapping, or no further mistake would be kept. */
+const struct adp_item *adp_read_item(struct adp_doc *doc, const struct adp_key *keys,
+                                     const struct adp_node *value, const char *word);
 /* Scalars. The field is: */
 void adp_read_text(struct adp_doc *, const struct adp_key *, const struct adp_node *,
                    void *into); /* const char *; 1 to hi bytes */
 void adp_read_name(struct adp_doc *, const struct adp_key *, const struct adp_node *,
                    void *into); /* const char *; fit for a file's name, at most 128 */
+void adp_read_file(struct adp_doc *, const struct adp_key *, const struct adp_node *,
+                   void *into); /* const char *; a file's path, absolute: a relative one
+                                   starts from the folder of the file that is read */
 void adp_read_number(struct adp_doc *, const struct adp_key *, const struct adp_node *,
                      void *into); /* double */
 void adp_read_integer(struct adp_doc *, const struct adp_key *, const struct adp_node *,

@@ -27,33 +27,10 @@ static void read_url(struct adp_doc *doc, const struct adp_key *key,
         adp_read_wrong(doc, key, value, "not an address");
 }
 
-/* A file's path, against the folder of the configuration. */
-static void read_file(struct adp_doc *doc, const struct adp_key *key,
-                      const struct adp_node *value, void *into)
-{
-    const char **field = (const char **)(void *)((char *)into + key->at);
-    if (!adp_read_is(doc, key, value, ADP_NODE_SCALAR))
-        return;
-    const char *text = value->text;
-    size_t len = strlen(text);
-    if (!len || text[len - 1] == '/' || !adp_text_is_printable(text)) {
-        adp_read_wrong(doc, key, value, "not a file's path");
-        return;
-    }
-    const char *folder = strcmp(doc->folder, "/") == 0 ? "" : doc->folder;
-    const char *path = *text == '/' ? text : adp_doc_print(doc, "%s/%s", folder, text);
-    if (path && strlen(path) > ADP_CONFIG_MAX_PATH)
-        adp_read_wrong(doc, key, value, "too long a path");
-    else if (path)
-        *field = path;
-}
-
 static void read_flag(struct adp_doc *doc, const struct adp_key *key,
                       const struct adp_node *value, void *into)
 {
-    struct adp_scalar scalar = { 0 };
-    if (value->kind == ADP_NODE_SCALAR)
-        scalar = adp_node_scalar(value);
+    struct adp_scalar scalar = adp_node_scalar(value);
     if (scalar.kind == ADP_SCALAR_BOOL)
         *(bool *)(void *)((char *)into + key->at) = scalar.value != 0.0;
     else
@@ -62,7 +39,7 @@ static void read_flag(struct adp_doc *doc, const struct adp_key *key,
 
 #define FILE_KEY(field, about)                                                           \
     {                                                                                    \
-        .word = #field, .read = read_file,                                               \
+        .word = #field, .read = adp_read_file,                                           \
         .at = offsetof(struct adp_scrape_setting, field),                                \
         .expected = "the path of " about                                                 \
     }
@@ -109,20 +86,18 @@ static void read_one(struct adp_doc *doc, const struct adp_node *value,
     scrape->place = value->at;
     scrape->interval_ns = DEFAULT_INTERVAL_NS;
     adp_read_mapping(doc, &key, value, scrape);
-    const struct adp_node *timeout = NULL;
-    if (scrape->timeout_ns > scrape->interval_ns)
-        timeout = adp_node_find(value, "timeout");
-    if (timeout)
+    const struct adp_item *timeout = adp_read_item(doc, scrape_keys, value, "timeout");
+    if (timeout && scrape->timeout_ns > scrape->interval_ns)
         adp_doc_error(
-            doc, ADP_EINVAL, timeout->at,
+            doc, ADP_EINVAL, timeout->value->at,
             "timeout is longer than the interval, found %s, expected at most %gs",
-            adp_phrase_found(timeout).text, (double)scrape->interval_ns / 1e9);
+            adp_phrase_found(timeout->value).text, (double)scrape->interval_ns / 1e9);
     if (scrape->timeout_ns == 0)
         scrape->timeout_ns = scrape->interval_ns;
-    const struct adp_node *cert = adp_node_find(value, "cert_file"),
-                          *pair = adp_node_find(value, "key_file");
+    const struct adp_item *cert = adp_read_item(doc, scrape_keys, value, "cert_file"),
+                          *pair = adp_read_item(doc, scrape_keys, value, "key_file");
     if (!cert != !pair)
-        adp_doc_error(doc, ADP_EINVAL, (cert ? cert : pair)->at,
+        adp_doc_error(doc, ADP_EINVAL, (cert ? cert : pair)->value->at,
                       "%s without %s, expected both or neither",
                       cert ? "cert_file" : "key_file", cert ? "key_file" : "cert_file");
 }
@@ -133,12 +108,12 @@ static void check_name(struct adp_doc *doc, const struct adp_config *config,
     const struct adp_scrape_setting *last = &config->scrape[config->n_scrape - 1];
     for (const struct adp_scrape_setting *s = config->scrape; s < last; s++)
         if (last->name && s->name && strcmp(s->name, last->name) == 0) {
-            const struct adp_node *name = adp_node_find(value, "name");
-            if (!name) /* it stands under a misspelt key, which is told */
-                return;
-            adp_doc_error(doc, ADP_EINVAL, name->at,
-                          "name is taken, found %s, expected one of its own (line %u)",
-                          adp_phrase_found(name).text, s->place.line);
+            const struct adp_item *name = adp_read_item(doc, scrape_keys, value, "name");
+            if (name)
+                adp_doc_error(
+                    doc, ADP_EINVAL, name->value->at,
+                    "name is taken, found %s, expected one of its own (line %u)",
+                    adp_phrase_found(name->value).text, s->place.line);
             return;
         }
 }

@@ -342,27 +342,6 @@ static const struct adp_key limit_keys[] = {
 
 /* --- the whole --- */
 
-/* A file's path, against the folder of the configuration. */
-static void read_token_file(struct adp_doc *doc, const struct adp_key *key,
-                            const struct adp_node *value, void *into)
-{
-    struct adp_serve_setting *serve = into;
-    if (!adp_read_is(doc, key, value, ADP_NODE_SCALAR))
-        return;
-    const char *text = value->text;
-    size_t len = strlen(text);
-    if (text[len - 1] == '/' || !adp_text_is_printable(text)) {
-        adp_read_wrong(doc, key, value, "not a file's path");
-        return;
-    }
-    const char *folder = strcmp(doc->folder, "/") == 0 ? "" : doc->folder;
-    const char *path = *text == '/' ? text : adp_doc_print(doc, "%s/%s", folder, text);
-    if (path && strlen(path) > ADP_CONFIG_MAX_PATH)
-        adp_read_wrong(doc, key, value, "too long a path");
-    else if (path)
-        serve->token_file = path;
-}
-
 static const struct adp_key serve_keys[] = {
     { .word = "listen",
       .read = read_listens,
@@ -370,7 +349,8 @@ static const struct adp_key serve_keys[] = {
       .expected = "an address such as 127.0.0.1:9400, unix:/run/admitperf.sock, or a "
                   "list of at most 16" },
     { .word = "token_file",
-      .read = read_token_file,
+      .read = adp_read_file,
+      .at = offsetof(struct adp_serve_setting, token_file),
       .expected = "the path of a file with the token" },
     { .word = "threads",
       .read = adp_read_integer,

@@ -171,8 +171,8 @@ static void read_source(struct adp_doc *doc, const struct adp_node *value,
         return;
     }
     if (!written.metric && !written.expr) {
-        if (!value->open && !adp_node_item(value, "metric") &&
-            !adp_node_item(value, "expr"))
+        if (!value->open && !adp_read_item(doc, source_keys, value, "metric") &&
+            !adp_read_item(doc, source_keys, value, "expr"))
             adp_doc_error(doc, ADP_EINVAL, value->at,
                           "a source has neither metric nor expr, expected %s",
                           key.expected);
@@ -201,6 +201,12 @@ static void read_sources(struct adp_doc *doc, const struct entry *entry,
 
 /* ---- an entry ---- */
 
+static const struct adp_item *item_of(struct adp_doc *doc, const struct adp_node *value,
+                                      const char *word)
+{
+    return adp_read_item(doc, entry_keys, value, word);
+}
+
 static uint64_t shortest_interval(const struct adp_config *config)
 {
     uint64_t least = UINT64_MAX;
@@ -217,10 +223,10 @@ static void check_max_age(struct adp_doc *doc, const struct adp_config *config,
 {
     uint64_t interval = shortest_interval(config);
     uint64_t age = entry->max_age_ns ? entry->max_age_ns : DECLARED_MAX_AGE_NS;
-    const struct adp_node *written = adp_node_find(value, "max_age");
+    const struct adp_item *written = item_of(doc, value, "max_age");
     if (age >= interval || (written && !entry->max_age_ns))
         return;
-    adp_doc_error(doc, ADP_EINVAL, written ? written->at : entry->at,
+    adp_doc_error(doc, ADP_EINVAL, written ? written->value->at : entry->at,
                   "max_age of %.63s is below the shortest scrape interval, found %gs%s, "
                   "expected at least %gs",
                   entry->name, (double)age / 1e9, written ? "" : " (when not written)",
@@ -231,7 +237,7 @@ static void check_max_age(struct adp_doc *doc, const struct adp_config *config,
 static void refuse_shipped(struct adp_doc *doc, const struct entry *entry,
                            const struct adp_node *value, const char *word)
 {
-    const struct adp_item *item = adp_node_item(value, word);
+    const struct adp_item *item = item_of(doc, value, word);
     if (item)
         adp_doc_error(doc, ADP_EINVAL, item->key->at,
                       "%s of the shipped signal %.63s cannot be changed, expected a "
@@ -243,7 +249,7 @@ static void require_new(struct adp_doc *doc, const struct entry *entry,
                         const struct adp_node *value, const char *word,
                         const char *example)
 {
-    if (!value->open && !adp_node_item(value, word))
+    if (!value->open && !item_of(doc, value, word))
         adp_doc_error(doc, ADP_EINVAL, entry->at,
                       "no %s in the new signal %.63s, expected %s", word, entry->name,
                       example);
@@ -273,9 +279,12 @@ static int declare(struct adp_doc *doc, const struct entry *entry,
 static void check_new(struct adp_doc *doc, const struct entry *entry,
                       const struct adp_node *value, const struct adp_signals *set)
 {
-    const char *near = adp_error_nearest(entry->name, adp_signals_names(set));
-    if (near && entry->sources && !value->open && !adp_node_item(value, "unit") &&
-        !adp_node_item(value, "range")) {
+    bool bare = entry->sources && !value->open && !item_of(doc, value, "unit") &&
+                !item_of(doc, value, "range");
+    const char *near = bare && !adp_doc_is_full(doc)
+                           ? adp_error_nearest(entry->name, adp_signals_names(set))
+                           : NULL;
+    if (near) {
         adp_doc_error(doc, ADP_EINVAL, entry->at,
                       "unknown signal, found \"%.63s\", expected \"%s\" (a new signal "
                       "needs unit, range and sources)",
@@ -297,7 +306,7 @@ static void check_shipped(struct adp_doc *doc, const struct entry *entry,
 {
     refuse_shipped(doc, entry, value, "unit");
     refuse_shipped(doc, entry, value, "range");
-    const struct adp_item *aggregate = adp_node_item(value, "aggregate");
+    const struct adp_item *aggregate = item_of(doc, value, "aggregate");
     if (aggregate && !entry->sources && !value->open)
         adp_doc_error(
             doc, ADP_EINVAL, aggregate->key->at,

@@ -89,8 +89,8 @@ static struct adp_node *node_create(struct builder *b, enum adp_node_kind kind,
 
 static const struct adp_item *find_item(const struct adp_item *item, const char *key)
 {
-    while (item && (!item->key || strcmp(item->key->text, key) != 0))
-        item = item->next; /* those of a list have no key */
+    while (item && strcmp(item->key->text, key) != 0)
+        item = item->next;
     return item;
 }
 
@@ -436,14 +436,14 @@ bool adp_tree_read(const struct adp_node **ret, const char *text, size_t len,
 
 /* ---- looking at a tree ---- */
 
-const struct adp_item *adp_node_item(const struct adp_node *mapping, const char *key)
+const struct adp_item *adp_node_item(const struct adp_node *node, const char *key)
 {
-    return find_item(mapping->items, key);
+    return node->kind == ADP_NODE_MAPPING ? find_item(node->items, key) : NULL;
 }
 
-const struct adp_node *adp_node_find(const struct adp_node *mapping, const char *key)
+const struct adp_node *adp_node_find(const struct adp_node *node, const char *key)
 {
-    const struct adp_item *item = find_item(mapping->items, key);
+    const struct adp_item *item = adp_node_item(node, key);
     return item ? item->value : NULL;
 }
 

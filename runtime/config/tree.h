@@ -61,10 +61,10 @@ struct adp_node {
 bool adp_tree_read(const struct adp_node **ret, const char *text, size_t len,
                    struct adp_doc *doc);
 
-/* The value at `key` of a mapping, or NULL. */
-const struct adp_node *adp_node_find(const struct adp_node *mapping, const char *key);
-/* The item at `key` of a mapping, or NULL. */
-const struct adp_item *adp_node_item(const struct adp_node *mapping, const char *key);
+/* The item at `key`, and its value: NULL where there is none, as in all that is no
+ * mapping. A reader that has read by a table asks adp_read_item (read.h). */
+const struct adp_item *adp_node_item(const struct adp_node *node, const char *key);
+const struct adp_node *adp_node_find(const struct adp_node *node, const char *key);
 /* True for what YAML reads as nothing: an empty value, ~, null. */
 bool adp_node_is_nothing(const struct adp_node *node);
 /* The place of text[offset] of a scalar: exact when text_column is known, else the place

@@ -76,20 +76,27 @@ int adp_host_create(struct adp_edition *e, uint32_t i, const void *saved,
     return ADP_EINVAL;
 }
 
-/* The member whose state the i-th takes over: of the same name, the first to the first, the
- * second to the second. */
+/* By its key a policy is known to editions and processes after this one. */
+static void set_keys(struct adp_edition *e)
+{
+    for (uint32_t i = 0; i < e->generation->n_members; i++) {
+        const char *name = e->loaded[i]->policy.name;
+        uint32_t nth = 1;
+        for (uint32_t k = 0; k < i; k++)
+            nth += strcmp(e->loaded[k]->policy.name, name) == 0;
+        snprintf(e->key[i], sizeof e->key[i], nth > 1 ? "%s#%u" : "%s", name, nth);
+    }
+}
+
+/* The member whose state the i-th takes over. */
 static struct adp_member *forerunner(const struct adp_edition *e, uint32_t i,
                                      const struct adp_edition *before)
 {
-    const char *name = e->loaded[i]->policy.name;
-    uint32_t nth = 0;
     if (!before || !e->loaded[i]->policy.create)
         return NULL;
-    for (uint32_t k = 0; k < i; k++)
-        nth += strcmp(e->loaded[k]->policy.name, name) == 0;
     for (uint32_t k = 0; k < before->generation->n_members; k++) {
         struct adp_member *m = &before->generation->member[k];
-        if (strcmp(m->policy->name, name) == 0 && nth-- == 0)
+        if (strcmp(before->key[k], e->key[i]) == 0)
             return m->self && m->policy->save && m->policy->max_saved ? m : NULL;
     }
     return NULL;
@@ -149,9 +156,6 @@ static bool prepare(struct adp_edition *e, uint32_t i, struct adp_errors *errors
     return check_ages(e, i, errors) && fine;
 }
 
-/* What a decision depends on, and nothing else: not who is told apart by it (experiment, run,
- * notes), not where the log goes. So the repeats of one candidate have one hash, and lines with
- * different ones were not decided alike. */
 static void hash_text(XXH3_state_t *state, const char *text)
 {
     XXH3_64bits_update(state, text ? text : "\1", text ? strlen(text) + 1 : 1);
@@ -183,6 +187,9 @@ static void hash_signal(XXH3_state_t *state, const struct adp_signals *set, uint
     }
 }
 
+/* What a decision depends on, and nothing else: not who is told apart by it (experiment, run,
+ * notes), not where the log goes. So the repeats of one candidate have one hash, and lines with
+ * different ones were not decided alike. */
 static uint64_t hash_all(const struct adp_edition *e)
 {
     const struct adp_config *c = e->config;
@@ -297,7 +304,7 @@ static int fill(struct adp_edition *e, const struct adp_runtime *rt,
         else
             fine = false;
     if (fine)
-        adp_host_set_keys(e);
+        set_keys(e);
     for (uint32_t i = 0; fine && i < n; i++) {
         e->forerunner[i] = forerunner(e, i, before);
         if (!e->forerunner[i])

@@ -4,20 +4,6 @@
 #include "core/recover.h"
 #include "runtime/host/state.h"
 
-#include <stdio.h>
-#include <string.h>
-
-void adp_host_set_keys(struct adp_edition *e)
-{
-    for (uint32_t i = 0; i < e->generation->n_members; i++) {
-        uint32_t nth = 1;
-        for (uint32_t k = 0; k < i; k++)
-            nth += strcmp(e->loaded[k]->policy.name, e->loaded[i]->policy.name) == 0;
-        snprintf(e->key[i], sizeof e->key[i], nth > 1 ? "%s#%u" : "%s",
-                 e->loaded[i]->policy.name, nth);
-    }
-}
-
 const void *adp_host_find_saved(struct adp_edition *e, uint32_t i, size_t *ret_len)
 {
     const struct adp_host_beyond *b = e->beyond;

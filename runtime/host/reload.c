@@ -169,7 +169,9 @@ static int move_state(struct adp_edition *e, uint32_t i, struct adp_errors *erro
         adp_errors_add(errors, ADP_ENOMEM, e->config->file, nowhere, "out of memory");
         return ADP_ENOMEM;
     }
+    adp_host_within(e, i, true);
     uint64_t n = from->policy->save(from->self, saved, cap);
+    adp_host_within(e, i, false);
     int code = ADP_EABI;
     if (n > cap)
         adp_errors_add(errors, ADP_EABI, e->config->file, nowhere,
@@ -206,10 +208,14 @@ static void end_forerunners(struct adp_edition *e)
 {
     for (uint32_t i = 0; i < e->generation->n_members; i++) {
         struct adp_member *m = e->forerunner[i];
-        if (m && m->policy->destroy)
+        if (!m)
+            continue;
+        if (m->policy->destroy) {
+            adp_host_within(e, i, true);
             m->policy->destroy(m->self);
-        if (m)
-            m->self = NULL;
+            adp_host_within(e, i, false);
+        }
+        m->self = NULL;
         e->forerunner[i] = NULL;
     }
 }

@@ -6,9 +6,11 @@
  *   lanes:  made on demand, kept for the life of the runtime, reused after close
  *   reload: one more edition; the ones before stay while something of theirs is waited for
  *
- * The room: assemble.c makes an edition, reload.c has one take over from another and ends
- * those that are over, publish.c brings metrics, words.c says what lines share, runtime.c
- * is the rest of <admitperf/runtime.h>. */
+ * The room: assemble.c makes an edition (params.c holds what is written against schemas),
+ * reload.c has one take over from another and ends those that are over, beyond.c leaves
+ * behind and takes up what outlives the process, publish.c brings metrics, words.c says what
+ * lines share, reach.c what cannot happen, runtime.c is the rest of <admitperf/runtime.h>;
+ * explain.c, sample.c and tally.c are the rest of host.h. */
 #ifndef ADP_RUNTIME_HOST_STATE_H
 #define ADP_RUNTIME_HOST_STATE_H
 
@@ -150,11 +152,10 @@ struct adp_log_options adp_host_log_options(const adp_runtime *rt,
 /* Records the words that the lines of an edition share. ADP_ENOMEM, ADP_EFULL. */
 int adp_host_record_words(struct adp_runtime *rt, const struct adp_edition *e,
                           struct adp_error *err);
-/* beyond.c: names the policies for what is beyond. */
-void adp_host_set_keys(struct adp_edition *e);
-/* State saved by a process before; quarantine. Sets saved_ns. */
+/* beyond.c: state saved by a process before; sets saved_ns. */
 const void *adp_host_find_saved(struct adp_edition *e, uint32_t i, size_t *ret_len);
 bool adp_host_is_quarantined(const struct adp_edition *e, uint32_t i);
+/* Says that create, save or destroy of member i, or of its forerunner, begins or is over. */
 void adp_host_within(const struct adp_edition *e, uint32_t i, bool begins);
 /* Says whose policies come into force; of the first edition, takes over what waits and the
  * snapshot. */

@@ -69,7 +69,7 @@ static void note_ready(struct adp_supervisor *s)
     uint64_t now = adp_supervise_now();
     if (s->ready)
         return;
-    s->ready = s->ever_ready = true;
+    s->ready = true;
     adp_supervise_close_left(s); /* what it did not adopt */
     uint64_t since = s->died_ns ? s->died_ns : s->spawned_ns;
     if (s->died_ns) {

@@ -56,7 +56,6 @@ struct adp_supervisor {
     uint64_t spawn_at_ns; /* when to start the next one; 0: not */
     uint64_t damaged;     /* rings abandoned and begun anew so far */
     uint32_t failures;    /* in a row that no policy explains */
-    bool ever_ready;
 
     struct adp_kept *kept; /* by place */
     int *left;             /* descriptors of block.left; -1: taken */
@@ -96,8 +95,6 @@ void adp_supervise_close_kept(struct adp_supervisor *s);
 /* --- watch.c */
 /* Kills the worker if it hangs, stalls, has grown too large or does not get ready. */
 void adp_supervise_watch(struct adp_supervisor *s, uint64_t now_ns);
-void adp_supervise_kill(struct adp_supervisor *s, enum adp_cause cause, uint32_t lane,
-                        uint64_t start_ns);
 
 /* --- bury.c */
 /* The worker ended with this status. */

@@ -11,11 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-void adp_supervise_kill(struct adp_supervisor *s, enum adp_cause cause, uint32_t lane,
-                        uint64_t start_ns)
+static void put_down(struct adp_supervisor *s, enum adp_cause cause, uint32_t lane,
+                     uint64_t start_ns)
 {
-    if (s->sentence.cause || !s->pid)
-        return;
     s->sentence = (struct adp_sentence) { cause, lane, start_ns, adp_supervise_now() };
     kill(s->pid, SIGKILL);
 }
@@ -92,11 +90,11 @@ void adp_supervise_watch(struct adp_supervisor *s, uint64_t now_ns)
         return;
     uint64_t start = find_hang(s, now_ns, &lane);
     if (start)
-        adp_supervise_kill(s, ADP_CAUSE_HANG, lane, start);
+        put_down(s, ADP_CAUSE_HANG, lane, start);
     else if (is_stuck_within(s, now_ns) || (s->ready && has_stalled(s, now_ns)))
-        adp_supervise_kill(s, ADP_CAUSE_STALL, 0, 0);
+        put_down(s, ADP_CAUSE_STALL, 0, 0);
     else if (!s->ready && now_ns - s->spawned_ns > s->options.start_ms * 1000000ull)
-        adp_supervise_kill(s, ADP_CAUSE_STALL, 0, 0);
+        put_down(s, ADP_CAUSE_STALL, 0, 0);
     else if (s->options.memory_bytes && memory_of(s->pid) > s->options.memory_bytes)
-        adp_supervise_kill(s, ADP_CAUSE_MEMORY, 0, 0);
+        put_down(s, ADP_CAUSE_MEMORY, 0, 0);
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define POLICY "policy: { use: no_admission }\n"
@@ -178,7 +179,7 @@ START_TEST(a_page_may_need_a_token_and_certificates)
     read_good("version: 1\npolicy: { use: no_admission }\n"
               "scrape:\n"
               "  - { name: a, url: 'unix:/run/v.sock', bearer_file: /run/token }\n"
-              "  - { name: b, url: 'https://h', ca_file: ca.pem, cert_file: c.pem,\n"
+              "  - { name: b, url: 'https://h', ca_file: ./ca.pem, cert_file: c.pem,\n"
               "      key_file: tls/k.pem, insecure: true }\n");
     ck_assert_uint_eq(config->n_scrape, 2);
     ck_assert_str_eq(config->scrape[0].url, "unix:/run/v.sock");
@@ -560,6 +561,7 @@ START_TEST(serve_as_an_operator_writes_it)
 {
     read_good("version: 1\n" POLICY "serve:\n"
               "  listen: [ { unix: /run/a.sock, mode: 0666, group: web } ]\n"
+              "  token_file: ./token\n"
               "  threads: 2\n"
               "  limits: { head: 8KiB, idle: 2m, drain: 3s }\n"
               "  headers: { tenant: [ X-Org, X-Team ] }\n"
@@ -570,6 +572,7 @@ START_TEST(serve_as_an_operator_writes_it)
     ck_assert_str_eq(s->listen.list[0].address, "unix:/run/a.sock");
     ck_assert_uint_eq(s->listen.list[0].mode, 0666);
     ck_assert_str_eq(s->listen.list[0].group, "web");
+    ck_assert_str_eq(s->token_file, "/etc/adp/token");
     ck_assert_uint_eq(s->threads, 2);
     ck_assert_uint_eq(s->head_bytes, 8192);
     ck_assert_uint_eq(s->idle_ns, 120000000000u);
@@ -617,6 +620,24 @@ START_TEST(what_the_host_finds_stands_among_the_rest)
     ck_assert_str_eq(errors.list[0].text, "unknown parameter");
     ck_assert_uint_eq(errors.list[0].column, 39);
     ck_assert_uint_eq(errors.list[1].column, 56);
+}
+END_TEST
+
+/* Of each it is asked whether one of the words is meant: until no answer would be kept. */
+START_TEST(a_mapping_of_nothing_but_unknown_keys_is_refused_quickly)
+{
+    enum { KEYS = 8000, BYTES = 69 };
+    static char text[KEYS * BYTES + 128];
+    size_t at = (size_t)snprintf(text, sizeof text,
+                                 "version: 1\n" POLICY "serve:\n outcomes:\n  fields:\n");
+    for (int i = 0; i < KEYS; i++)
+        at += (size_t)snprintf(text + at, sizeof text - at, "   %060d: x\n", i);
+    clock_t begin = clock();
+    ck_assert_int_eq(
+        adp_config_read_text(&config, text, at, "t.yaml", "/etc/adp", &errors),
+        ADP_EINVAL);
+    ck_assert_double_lt((double)(clock() - begin) / CLOCKS_PER_SEC, 2.0);
+    ck_assert_uint_eq(errors.n, ADP_CONFIG_MAX_ERRORS + 1);
 }
 END_TEST
 
@@ -755,6 +776,7 @@ static TCase *fields(void)
     tcase_add_test(t, serve_as_an_operator_writes_it);
     tcase_add_test(t, a_draft_holds_what_could_be_read);
     tcase_add_test(t, what_the_host_finds_stands_among_the_rest);
+    tcase_add_test(t, a_mapping_of_nothing_but_unknown_keys_is_refused_quickly);
     return t;
 }
 

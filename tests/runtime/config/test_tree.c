@@ -142,6 +142,19 @@ START_TEST(sixteen_levels_are_read)
 }
 END_TEST
 
+START_TEST(a_key_is_looked_for_in_mappings_alone)
+{
+    const struct adp_node *root = parse("list: [a, b]\nword: a\nbroken: *a\nempty: {}\n");
+    ck_assert_ptr_nonnull(adp_node_item(root, "word"));
+    ck_assert_ptr_null(adp_node_item(root, "a"));
+    static const char *const others[] = { "list", "word", "broken", "empty" };
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        ck_assert_ptr_null(adp_node_item(at(root, others[i]), "a"));
+        ck_assert_ptr_null(adp_node_find(at(root, others[i]), "a"));
+    }
+}
+END_TEST
+
 static double seconds_since(clock_t begin)
 {
     return (double)(clock() - begin) / CLOCKS_PER_SEC;
@@ -282,6 +295,7 @@ int main(void)
     tcase_add_test(t, an_alias_stands_for_its_anchor);
     tcase_add_test(t, a_byte_order_mark_is_no_part_of_the_text);
     tcase_add_test(t, sixteen_levels_are_read);
+    tcase_add_test(t, a_key_is_looked_for_in_mappings_alone);
     tcase_add_test(t, a_file_of_nothing_but_brackets_is_refused_at_once);
     tcase_add_test(t, a_file_of_nothing_but_directives_is_refused_at_once);
     tcase_add_test(t, a_percent_inside_a_line_is_no_directive);

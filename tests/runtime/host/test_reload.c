@@ -200,6 +200,64 @@ START_TEST(members_are_matched_by_name_then_by_order)
 }
 END_TEST
 
+/* --- what is beyond --- */
+
+static char calls[256]; /* keys, "." where it is over */
+
+static const void *nothing_saved(void *ctx, const char *key, size_t *ret_len,
+                                 uint64_t *ret_saved_ns)
+{
+    (void)ctx, (void)key, (void)ret_len, (void)ret_saved_ns;
+    return NULL;
+}
+
+static bool no_quarantine(void *ctx, const char *key)
+{
+    (void)ctx, (void)key;
+    return false;
+}
+
+static void no_news(void *ctx, uint32_t generation, const char *const *keys, uint32_t n)
+{
+    (void)ctx, (void)generation, (void)keys, (void)n;
+}
+
+static void note_within(void *ctx, const char *key, uint64_t at_ns)
+{
+    size_t at = strlen(calls);
+    (void)ctx, (void)at_ns;
+    snprintf(calls + at, sizeof calls - at, "%s", key ? key : ".");
+}
+
+START_TEST(what_is_beyond_knows_of_each_call_into_a_policy_at_a_reload)
+{
+    const struct adp_shape shape = { 1, 1 << 16, 1 << 20, 16 };
+    size_t bytes = adp_region_bytes(&shape);
+    void *at = aligned_alloc(4096, (bytes + 4095) & ~(size_t)4095);
+    struct adp_host_beyond beyond = { .saved = nothing_saved,
+                                      .quarantined = no_quarantine,
+                                      .policies = no_news,
+                                      .within = note_within };
+    const struct adp_host_options options = { .beyond = &beyond };
+    ck_assert_ptr_nonnull(at);
+    memset(at, 0, bytes);
+    ck_assert_int_eq(adp_region_create(&beyond.region, at, bytes, &shape, 1, NULL), 0);
+    calls[0] = '\0';
+    adp_runtime *rt = started(yaml("log", COUNTER("cap: 4")), &options);
+    ck_assert_str_eq(calls, "counter."); /* create */
+    adp_lane *lane = lane_of(rt);
+    decide(lane, "a"); /* or there is nothing to save */
+    adp_lane_close(lane);
+    calls[0] = '\0';
+    reloads(rt, yaml("log", COUNTER("cap: 5")));
+    ck_assert_str_eq(calls, "counter.counter.counter."); /* save, create, destroy */
+    adp_runtime_close(rt, NULL);
+    ck_assert_str_eq(calls, "counter.counter.counter.counter.");
+    adp_region_destroy(beyond.region);
+    free(at);
+}
+END_TEST
+
 START_TEST(a_state_that_is_refused_keeps_the_old_configuration)
 {
     adp_runtime *rt = started(yaml("log", COUNTER("format: 1")), NULL);
@@ -461,6 +519,7 @@ int main(void)
     tcase_add_test(t,
                    without_save_each_instance_takes_back_its_own_tickets_and_then_ends);
     tcase_add_test(t, members_are_matched_by_name_then_by_order);
+    tcase_add_test(t, what_is_beyond_knows_of_each_call_into_a_policy_at_a_reload);
     tcase_add_test(t, a_state_that_is_refused_keeps_the_old_configuration);
     tcase_add_loop_test(t, a_bad_file_keeps_the_old_and_says_everything, 0,
                         sizeof refused / sizeof refused[0]);
