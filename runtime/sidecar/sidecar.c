@@ -94,15 +94,20 @@ static int take_given(struct adp_sidecar *s, adp_error *err)
     return code;
 }
 
-static int open_stream(struct adp_sidecar *s, const struct adp_listen_setting *listen,
-                       enum adp_socket_kind kind, adp_error *err)
+static int open_one(struct adp_sidecar *s, const struct adp_listen_setting *listen,
+                    enum adp_socket_kind kind, adp_error *err)
 {
-    const struct adp_http_listen_options options = { .mode = listen->mode,
-                                                     .group = listen->group };
+    const struct adp_http_listen_options options = {
+        .mode = listen->mode,
+        .group = listen->group,
+        .datagrams = kind == ADP_SOCKET_OUTCOMES,
+    };
     int fd, code = adp_http_listen(listen->address, &options, &fd);
     if (code < 0)
         return adp_error_set(err, ADP_EIO, "%s: cannot listen: %s", listen->address,
                              adp_http_error_text(code));
+    if (options.datagrams)
+        adp_datagram_widen(fd);
     return add_socket(s, fd, kind, true, err);
 }
 
@@ -110,13 +115,8 @@ static int open_all(struct adp_sidecar *s, const struct adp_listen_settings *lis
                     enum adp_socket_kind kind, adp_error *err)
 {
     int code = 0;
-    for (uint32_t i = 0; code == 0 && i < listen->n; i++) {
-        int fd;
-        if (kind != ADP_SOCKET_OUTCOMES)
-            code = open_stream(s, &listen->list[i], kind, err);
-        else if ((code = adp_datagram_open(&listen->list[i], &fd, err)) == 0)
-            code = add_socket(s, fd, kind, true, err);
-    }
+    for (uint32_t i = 0; code == 0 && i < listen->n; i++)
+        code = open_one(s, &listen->list[i], kind, err);
     return code;
 }
 
@@ -322,9 +322,7 @@ void adp_sidecar_destroy(struct adp_sidecar *sidecar)
     adp_spoa_destroy(s->spoa);
     adp_desk_finish(&s->spop_desk);
     for (uint32_t i = 0; i < s->n_sockets; i++) {
-        if (s->socket[i].kind == ADP_SOCKET_OUTCOMES)
-            adp_datagram_close(s->socket[i].fd, s->opened[i]);
-        else if (s->opened[i])
+        if (s->opened[i])
             adp_http_listen_close(s->socket[i].fd);
         else
             close(s->socket[i].fd);

@@ -296,7 +296,8 @@ def reloading(s, config):
 
 def serving():
     config = yaml(scrape() + "serve:\n  threads: 2\n  listen: [ 127.0.0.1:0, { unix: %s/s.sock, mode: 0600 } ]\n"
-                  "  outcomes: { listen: [ 127.0.0.1:0, unix:%s/o.sock ] }\n  spop: 127.0.0.1:0\n" % (folder, folder))
+                  "  outcomes: { listen: [ 127.0.0.1:0, { unix: %s/o.sock, mode: 0600, group: %d } ] }\n"
+                  "  spop: 127.0.0.1:0\n" % (folder, folder, os.getgid()))
     s = Sidecar(config)
     claim("it listens where it says", bool(s.http) and s.http is not True and s.ask("/healthz")[0] == 200, s.text())
     claim("it is ready once a page has come", until(5, lambda: s.ask("/readyz")[0] == 200), s.text())
