@@ -124,13 +124,12 @@ static void put_decisions(struct page *p)
 
 static void put_outcomes(struct page *p)
 {
-    static const char *const words[ADP_FATES] = { "settled", "unknown", "refused",
-                                                  "bypass", "bad" };
     head(p, "admitperf_outcomes_total", "counter",
          "Outcomes that came in, by what became of them: settled a decision, no decision "
          "was waiting, the gateway refused it, or did not ask, not to be read.");
     for (uint32_t i = 0; i < ADP_FATES; i++)
-        put(p, "admitperf_outcomes_total{fate=\"%s\"} %" PRIu64 "\n", words[i],
+        put(p, "admitperf_outcomes_total{fate=\"%s\"} %" PRIu64 "\n",
+            adp_outcome_fate_word((enum adp_outcome_fate)i),
             sum(p, offsetof(struct adp_desk_counts, fates) + i * sizeof(uint64_t)));
 }
 

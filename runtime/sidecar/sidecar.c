@@ -23,7 +23,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define DEFAULT_LISTEN   "127.0.0.1:9400"
 #define DEFAULT_DRAIN_NS UINT64_C(10000000000)
 
 void adp_sidecar_say(const struct adp_sidecar *s, const char *format, ...)
@@ -122,7 +121,7 @@ static int open_all(struct adp_sidecar *s, const struct adp_listen_settings *lis
 
 static int open_sockets(struct adp_sidecar *s, adp_error *err)
 {
-    struct adp_listen_setting own = { .address = DEFAULT_LISTEN, .local = true };
+    struct adp_listen_setting own = { .address = ADP_DEFAULT_LISTEN, .local = true };
     const struct adp_listen_settings ours = { &own, 1 };
     const struct adp_listen_settings *named[] = {
         [ADP_SOCKET_HTTP] = s->serve.listen.n ? &s->serve.listen : &ours,
