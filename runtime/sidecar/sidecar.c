@@ -159,13 +159,29 @@ static void on_datagrams(void *ctx, int fd)
     adp_datagram_take(&s->loop[0].desk, fd, s->datagram);
 }
 
+/* With the mutex: control.c waits for either. */
+static void wake(struct adp_sidecar *s)
+{
+    pthread_cond_signal(&s->asked);
+    if (s->scraper)
+        adp_scraper_wake(s->scraper);
+}
+
+static void on_sighup(struct adp_sidecar *s)
+{
+    pthread_mutex_lock(&s->mutex);
+    s->reload = s->reopen = true;
+    wake(s);
+    pthread_mutex_unlock(&s->mutex);
+}
+
 static void on_signal(void *ctx, int fd)
 {
     struct adp_sidecar *s = ctx;
     struct signalfd_siginfo info;
     while (read(fd, &info, sizeof info) == sizeof info) {
         if (info.ssi_signo == SIGHUP)
-            adp_sidecar_reload(s);
+            on_sighup(s);
         else
             adp_sidecar_stop(s);
     }
@@ -411,14 +427,6 @@ int adp_sidecar_run(struct adp_sidecar *sidecar, adp_error *err)
 
 /* --- from anywhere --- */
 
-/* With the mutex: control.c waits for either. */
-static void wake(struct adp_sidecar *s)
-{
-    pthread_cond_signal(&s->asked);
-    if (s->scraper)
-        adp_scraper_wake(s->scraper);
-}
-
 void adp_sidecar_stop(struct adp_sidecar *sidecar)
 {
     struct adp_sidecar *s = sidecar;
@@ -435,15 +443,6 @@ void adp_sidecar_stop(struct adp_sidecar *sidecar)
     for (uint32_t i = 0; i < s->n_loops; i++)
         adp_http_server_drain(s->loop[i].server,
                               again ? 0 : (uint32_t)(within / 1000000));
-}
-
-void adp_sidecar_reload(struct adp_sidecar *sidecar)
-{
-    struct adp_sidecar *s = sidecar;
-    pthread_mutex_lock(&s->mutex);
-    s->reload = s->reopen = true;
-    wake(s);
-    pthread_mutex_unlock(&s->mutex);
 }
 
 bool adp_sidecar_ask_reload(struct adp_sidecar *s, const struct adp_waiter *waiter)
