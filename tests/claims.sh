@@ -6,6 +6,7 @@
 #     claim "an unknown command is a usage error" exits 2 ./admitperf frobnicate
 #     skip "the published figures come out" "no ../shared/data"
 #     skip_package "the tree is formatted" clang-format-14
+#     claims_of "serve does as it says" python3 serve.py ./admitperf
 #
 # Lines are TAP without a plan ("ok - …", "not ok - …", "ok - … # SKIP …") and are counted by
 # tests/summary.sh. A skip that names a package is one that `./bootstrap check` could have
@@ -69,6 +70,31 @@ skip()
 skip_package()
 {
     skip "$1" "package $2 is not installed"
+}
+
+# claims_of TEXT COMMAND...: a program that prints its own claims, a line each as above; they are
+# counted as this script's. What it says on standard error is shown behind them. It ends with 77
+# if it cannot ask: the last line there says why, and TEXT is skipped. Otherwise TEXT fails if it
+# ends badly with nothing else that failed.
+claims_of()
+{
+    claims_text=$1
+    shift
+    claims_got=0
+    "$@" >"$claims_tmp/.claims" 2>"$claims_tmp/.why" </dev/null || claims_got=$?
+    if test "$claims_got" -eq 77; then
+        skip "$claims_text" "$(tail -n 1 "$claims_tmp/.why")"
+        return
+    fi
+    cat "$claims_tmp/.claims"
+    sed 's/^/# /' "$claims_tmp/.why"
+    claims_n=$(grep -c '^ok .*# SKIP' "$claims_tmp/.claims" || :)
+    claims_skipped=$((claims_skipped + claims_n))
+    claims_passed=$((claims_passed + $(grep -c '^ok ' "$claims_tmp/.claims" || :) - claims_n))
+    claims_n=$(grep -c '^not ok ' "$claims_tmp/.claims" || :)
+    claims_failed=$((claims_failed + claims_n))
+    test "$claims_got" -eq 0 || test "$claims_n" -gt 0 ||
+        claim "$claims_text" test "$claims_got" -eq 0
 }
 
 # tracked PATTERN...: the project's files of these names, relative to $srcdir, which is what it

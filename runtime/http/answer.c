@@ -6,7 +6,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 #include <uv.h>
 
 /* RFC 9110, 15, and what gateways and engines use besides (529: Dynamo). A phrase is optional:
@@ -70,9 +69,14 @@ static bool is_framing(struct adp_http_text name)
     static const char *const words[] = { "Connection", "Content-Length",
                                          "Transfer-Encoding" };
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (name.len == strlen(words[i]) && strncasecmp(name.at, words[i], name.len) == 0)
+        if (adp_http_is_name(name, words[i]))
             return true;
     return false;
+}
+
+bool adp_http_is_bodiless(uint32_t status)
+{
+    return status == 204 || status == 304;
 }
 
 static bool sound(const struct adp_http_answer *answer)
@@ -182,7 +186,7 @@ int adp_http_answer_append(struct adp_http_pool *pool, struct adp_http_buffer *t
     char *from = adp_http_buffer_room(pool, to, most_bytes(answer));
     if (!from)
         return UV_ENOMEM;
-    bool bodiless = answer->status == 204 || answer->status == 304;
+    bool bodiless = adp_http_is_bodiless(answer->status);
     char *at = put_head(from, answer, manner, bodiless);
     if (!bodiless && !manner->head && answer->body_len)
         at = manner->stream && !manner->old

@@ -20,6 +20,9 @@ int adp_http_answer_append(struct adp_http_pool *pool, struct adp_http_buffer *t
                            const struct adp_http_answer *answer,
                            const struct adp_http_manner *manner);
 
+/* Whether answers of this status have no body, and so no framing: 204, 304. */
+bool adp_http_is_bodiless(uint32_t status);
+
 /* Appends a chunk, or with len 0 the last one. UV_ENOMEM. */
 int adp_http_chunk_append(struct adp_http_pool *pool, struct adp_http_buffer *to,
                           const void *part, size_t len);

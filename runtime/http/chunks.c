@@ -20,14 +20,6 @@ static const struct adp_http_refusal malformed = { 400, "malformed chunk" };
 static const struct adp_http_refusal framing = { 400, "too much around the chunks" };
 static const struct adp_http_refusal too_large = { 413, "body too large" };
 
-static int hex(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c = (char)(c | 0x20);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static bool is_control(char c)
 {
     return ((unsigned char)c < ' ' && c != '\t') || c == 0x7f;
@@ -36,7 +28,7 @@ static bool is_control(char c)
 static const struct adp_http_refusal *take_size(struct adp_http_chunks *chunks, char c,
                                                 const struct adp_http_limits *limits)
 {
-    int digit = hex(c);
+    int digit = adp_http_hex(c);
     if (digit >= 0) {
         if (++chunks->digits > MAX_DIGITS)
             return &malformed;

@@ -250,8 +250,7 @@ int adp_http_conn_answer(struct adp_http_conn *conn, uint64_t exchange,
     int r = write_answer(conn, slot, answer, stream);
     if (r < 0)
         return r;
-    bool bodiless = answer->status == 204 || answer->status == 304;
-    slot->streaming = stream && !bodiless;
+    slot->streaming = stream && !adp_http_is_bodiless(answer->status);
     if (!slot->streaming)
         answered(conn, slot);
     return 0;

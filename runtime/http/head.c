@@ -53,6 +53,19 @@ bool adp_http_is_token(const char *at, size_t len)
     return len > 0;
 }
 
+bool adp_http_is_name(struct adp_http_text text, const char *name)
+{
+    return text.len == strlen(name) && strncasecmp(text.at, name, text.len) == 0;
+}
+
+int adp_http_hex(char c)
+{
+    if (is_digit(c))
+        return c - '0';
+    c = (char)(c | 0x20);
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
 /* --- where it ends */
 
 /* A line that ends with CR LF at `cr`. */
@@ -243,11 +256,6 @@ static const llhttp_settings_t settings = {
     .on_headers_complete = take_end,
 };
 
-static bool names(struct adp_http_text text, const char *word)
-{
-    return text.len == strlen(word) && strncasecmp(text.at, word, text.len) == 0;
-}
-
 static const struct adp_http_refusal *read_length(struct adp_http_head *head,
                                                   struct adp_http_text value)
 {
@@ -276,28 +284,29 @@ static const struct adp_http_refusal *read_field(struct adp_http_head *head,
         return &bad_field;
     switch (field->name.len) {
     case 4:
-        if (!names(field->name, "host"))
+        if (!adp_http_is_name(field->name, "host"))
             return NULL;
         head->host = field->value;
         if (++seen->hosts > 1)
             return &two_hosts;
         return is_host(field->value) ? NULL : &bad_host;
     case 6:
-        if (!names(field->name, "expect"))
+        if (!adp_http_is_name(field->name, "expect"))
             return NULL;
         head->expects_continue = true;
-        return names(field->value, "100-continue") ? NULL : &unknown_expectation;
+        return adp_http_is_name(field->value, "100-continue") ? NULL
+                                                              : &unknown_expectation;
     case 14:
-        if (!names(field->name, "content-length"))
+        if (!adp_http_is_name(field->name, "content-length"))
             return NULL;
         seen->lengths++;
         return read_length(head, field->value);
     case 17:
-        if (!names(field->name, "transfer-encoding"))
+        if (!adp_http_is_name(field->name, "transfer-encoding"))
             return NULL;
         seen->codings++;
         head->chunked = true;
-        return names(field->value, "chunked") ? NULL : &unknown_coding;
+        return adp_http_is_name(field->value, "chunked") ? NULL : &unknown_coding;
     default:
         return NULL;
     }

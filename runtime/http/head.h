@@ -59,4 +59,10 @@ const struct adp_http_refusal *adp_http_head_parse(struct adp_http_head *ret,
 /* Whether all of it may be in a name (RFC 9110, token). Empty: no. [any] */
 bool adp_http_is_token(const char *at, size_t len);
 
+/* Whether it is this name, whatever the case of letters. [any] */
+bool adp_http_is_name(struct adp_http_text text, const char *name);
+
+/* A hexadecimal digit's value; -1: it is none. [any] */
+int adp_http_hex(char c);
+
 #endif

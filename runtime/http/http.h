@@ -29,7 +29,8 @@
  * SIGPIPE unless it catches it: libuv writes to sockets that may be closed.
  *
  * The room: listen.c opens sockets, server.c drives libuv, conn.c is one connection without a
- * socket, head.c and chunks.c read, answer.c writes, buffer.c has the memory. */
+ * socket, head.c and chunks.c read, request.c looks things up in what was read, answer.c writes,
+ * buffer.c has the memory. */
 #ifndef ADP_HTTP_H
 #define ADP_HTTP_H
 
@@ -74,8 +75,8 @@ struct adp_http_request {
     uint64_t now_ns; /* the clock's, when its last byte was read */
 };
 
-/* The value of the first field of this name, NULL if none has it. Letters' case does not matter;
- * `name` is written in lower case. Borrowed from the request. [any] */
+/* The value of the first field of this name, NULL if none has it. Letters' case does not matter.
+ * Borrowed from the request. [any] */
 const struct adp_http_text *adp_http_field_find(const struct adp_http_request *request,
                                                 const char *name);
 

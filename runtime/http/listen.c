@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Listening sockets. */
+/* Sockets that are listened on. */
 #include "runtime/http/listen.h"
 
 #include <errno.h>
@@ -39,15 +39,15 @@ static int read_group(const char *group, gid_t *ret)
     return 0;
 }
 
-/* Takes away what a process that died left there: a socket that refuses connections. */
-static int remove_stale(const struct sockaddr_un *address)
+/* Takes away what a process that died left there: a socket of this type that refuses. */
+static int remove_stale(const struct sockaddr_un *address, int type)
 {
     struct stat st;
     if (lstat(address->sun_path, &st) < 0)
         return errno == ENOENT ? 0 : -errno;
     if (!S_ISSOCK(st.st_mode))
         return UV_EADDRINUSE;
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return -errno;
     bool refused = connect(fd, (const struct sockaddr *)address, sizeof *address) < 0 &&
@@ -58,8 +58,7 @@ static int remove_stale(const struct sockaddr_un *address)
     return unlink(address->sun_path) < 0 && errno != ENOENT ? -errno : 0;
 }
 
-/* A bound socket refuses connections until it listens, so mode and group come in time. The path
- * is ours alone from bind on, unless others may write to its folder. */
+/* The path is ours alone from bind on, unless others may write to its folder. */
 static int own_path(const char *path, const struct adp_http_listen_options *options)
 {
     gid_t group = (gid_t)-1;
@@ -71,8 +70,18 @@ static int own_path(const char *path, const struct adp_http_listen_options *opti
     return chmod(path, options->mode ? options->mode : usual_mode) < 0 ? -errno : 0;
 }
 
+/* Streams are refused until somebody listens, but datagrams come from bind on: so the path is
+ * made for us alone, which on Linux is the mode that the socket has by then. */
+static int bind_path(int fd, const struct sockaddr_un *address)
+{
+    return fchmod(fd, S_IRUSR | S_IWUSR) < 0 ||
+                   bind(fd, (const struct sockaddr *)address, sizeof *address) < 0
+               ? -errno
+               : 0;
+}
+
 static int listen_unix(const char *path, const struct adp_http_listen_options *options,
-                       int *ret_fd)
+                       int type, int *ret_fd)
 {
     struct sockaddr_un address = { .sun_family = AF_UNIX };
     size_t len = strlen(path);
@@ -81,19 +90,19 @@ static int listen_unix(const char *path, const struct adp_http_listen_options *o
     if (len >= sizeof address.sun_path)
         return UV_ENAMETOOLONG;
     memcpy(address.sun_path, path, len + 1);
-    int r = remove_stale(&address);
+    int r = remove_stale(&address, type);
     if (r < 0)
         return r;
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return -errno;
-    if (bind(fd, (const struct sockaddr *)&address, sizeof address) < 0) {
-        r = -errno;
+    r = bind_path(fd, &address);
+    if (r < 0) {
         close(fd);
         return r;
     }
     r = own_path(path, options);
-    if (r == 0)
+    if (r == 0 && type == SOCK_STREAM)
         r = listen(fd, SOMAXCONN) < 0 ? -errno : 0;
     if (r < 0) {
         unlink(path);
@@ -104,7 +113,7 @@ static int listen_unix(const char *path, const struct adp_http_listen_options *o
     return 0;
 }
 
-/* --- TCP */
+/* --- TCP, UDP */
 
 /* Splits "HOST:PORT" or "[ADDRESS]:PORT". */
 static int split(const char *address, char host[256], char port[6])
@@ -142,18 +151,21 @@ static int eai_code(int r)
     }
 }
 
-static int open_tcp(const struct addrinfo *info, int *ret_fd)
+static int open_ip(const struct addrinfo *info, int *ret_fd)
 {
-    int fd = socket(info->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    bool stream = info->ai_socktype == SOCK_STREAM;
+    int fd = socket(info->ai_family, info->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return -errno;
     const int on = 1;
-    int r = setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    int r = 0;
+    if (stream) /* of datagrams it would let two read from one port */
+        r = setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (r == 0 && info->ai_family == AF_INET6)
         r = setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
     if (r == 0)
         r = bind(fd, info->ai_addr, info->ai_addrlen);
-    if (r == 0)
+    if (r == 0 && stream)
         r = listen(fd, SOMAXCONN);
     if (r < 0) {
         r = -errno;
@@ -164,20 +176,20 @@ static int open_tcp(const struct addrinfo *info, int *ret_fd)
     return 0;
 }
 
-static int listen_tcp(const char *address, int *ret_fd)
+static int listen_ip(const char *address, int type, int *ret_fd)
 {
     char host[256], port[6];
     int r = split(address, host, port);
     if (r < 0)
         return r;
     struct addrinfo hints = { .ai_family = address[0] == '[' ? AF_INET6 : AF_UNSPEC,
-                              .ai_socktype = SOCK_STREAM,
+                              .ai_socktype = type,
                               .ai_flags = AI_PASSIVE | AI_NUMERICSERV };
     struct addrinfo *found = NULL;
     r = getaddrinfo(host, port, &hints, &found);
     if (r != 0)
         return eai_code(r);
-    r = open_tcp(found, ret_fd);
+    r = open_ip(found, ret_fd);
     freeaddrinfo(found);
     return r;
 }
@@ -187,9 +199,10 @@ int adp_http_listen(const char *address, const struct adp_http_listen_options *o
 {
     static const struct adp_http_listen_options none = { 0 };
     const struct adp_http_listen_options *o = options ? options : &none;
+    int type = o->datagrams ? SOCK_DGRAM : SOCK_STREAM;
     if (strncmp(address, "unix:", 5) == 0)
-        return listen_unix(address + 5, o, ret_fd);
-    return listen_tcp(address, ret_fd);
+        return listen_unix(address + 5, o, type, ret_fd);
+    return listen_ip(address, type, ret_fd);
 }
 
 /* --- what is there */
@@ -252,7 +265,9 @@ int adp_http_listen_address(int fd, char *to, size_t cap)
 void adp_http_listen_close(int fd)
 {
     char path[sizeof(struct sockaddr_un)];
+    int type = SOCK_STREAM;
     path_of(fd, path);
+    option_of(fd, SO_TYPE, &type);
     close(fd);
     struct sockaddr_un address = { .sun_family = AF_UNIX };
     size_t len = strlen(path);
@@ -261,5 +276,5 @@ void adp_http_listen_close(int fd)
     memcpy(address.sun_path, path, len + 1);
     /* Which inode the path was is not told by a socket. But ours refuses now, and if somebody
      * answers there, it is another's, or a duplicate of ours still in use. */
-    remove_stale(&address);
+    remove_stale(&address, type);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Listening sockets: opened from an address, or looked at when they were inherited.
+/* Sockets that are listened on: opened from an address, or looked at when they were inherited.
+ * Those of datagrams, which a server may watch (adp_http_server_watch), are opened alike.
  *
- *  1. A unix socket is connectable only once it has its mode and group.
+ *  1. A unix socket is for nobody else until it has its mode and group.
  *  2. A path is taken over only from a socket nobody listens on, never from another kind of file.
  *
  * Which descriptors were inherited (LISTEN_FDS, a supervisor's message) is the caller's to know.
@@ -9,12 +10,14 @@
 #ifndef ADP_HTTP_LISTEN_H
 #define ADP_HTTP_LISTEN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct adp_http_listen_options {
     uint32_t mode;     /* of a unix socket; 0: 0660 */
     const char *group; /* of a unix socket, a name or a number; NULL: the process's */
+    bool datagrams;    /* a socket of these, which is bound and accepts nobody */
 };
 
 /* Opens "HOST:PORT", "[ADDRESS]:PORT" or "unix:PATH" and listens. HOST is a number or a name, of

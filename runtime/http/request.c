@@ -6,25 +6,14 @@
 #include <string.h>
 #include <uv.h>
 
-static bool same_letters(struct adp_http_text text, const char *lower)
-{
-    for (size_t i = 0; i < text.len; i++) {
-        char c = text.at[i];
-        if ((c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c) != lower[i])
-            return false;
-    }
-    return true;
-}
-
 const struct adp_http_text *adp_http_field_find(const struct adp_http_request *request,
                                                 const char *name)
 {
-    size_t len = strlen(name);
-    for (size_t i = 0; i < request->n_fields; i++) {
-        const struct adp_http_field *field = &request->fields[i];
-        if (field->name.len == len && same_letters(field->name, name))
-            return &field->value;
-    }
+    size_t len = strlen(name); /* most differ in that already */
+    for (size_t i = 0; i < request->n_fields; i++)
+        if (request->fields[i].name.len == len &&
+            adp_http_is_name(request->fields[i].name, name))
+            return &request->fields[i].value;
     return NULL;
 }
 
@@ -40,8 +29,8 @@ bool adp_http_query_find(const struct adp_http_request *request, const char *nam
     const char *at = request->query.at;
     size_t left = request->query.len, want = strlen(name);
     while (left) {
-        const char *and = memchr(at, '&', left);
-        size_t len = and? (size_t)(and-at) : left;
+        const char *end = memchr(at, '&', left);
+        size_t len = end ? (size_t)(end - at) : left;
         const char *equals = memchr(at, '=', len);
         size_t named = equals ? (size_t)(equals - at) : len;
         if (named == want && memcmp(at, name, want) == 0) {
@@ -49,18 +38,10 @@ bool adp_http_query_find(const struct adp_http_request *request, const char *nam
             *ret = (struct adp_http_text) { at + skip, len - skip };
             return true;
         }
-        at += and? len + 1 : len;
-        left -= and? len + 1 : len;
+        at += end ? len + 1 : len;
+        left -= end ? len + 1 : len;
     }
     return false;
-}
-
-static int hex(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c = (char)(c | 0x20);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 size_t adp_http_decode(struct adp_http_text text, bool plus, char *to, size_t cap)
@@ -69,8 +50,8 @@ size_t adp_http_decode(struct adp_http_text text, bool plus, char *to, size_t ca
     for (size_t i = 0; i < text.len; i++) {
         char c = text.at[i];
         if (c == '%') {
-            int high = text.len - i > 2 ? hex(text.at[i + 1]) : -1;
-            int low = text.len - i > 2 ? hex(text.at[i + 2]) : -1;
+            int high = text.len - i > 2 ? adp_http_hex(text.at[i + 1]) : -1;
+            int low = text.len - i > 2 ? adp_http_hex(text.at[i + 2]) : -1;
             if (high < 0 || low < 0)
                 return SIZE_MAX;
             c = (char)(high * 16 + low);

@@ -674,8 +674,6 @@ struct adp_http_counts adp_http_server_counts(const struct adp_http_server *serv
 const char *adp_http_error_text(int code)
 {
     switch (code) {
-    case 0:
-        return "no error";
     case UV_EADDRINUSE:
         return "somebody listens there already, or the path is another kind of file";
     case UV_EAI_NONAME:
@@ -694,7 +692,7 @@ static void ignore_sigpipe(void)
         signal(SIGPIPE, SIG_IGN);
 }
 
-/* The loop and its four handles, in the order in which destroy counts on them. */
+/* The loop and its four handles. Either all of it is there or none. */
 static int init_loop(struct adp_http_server *server)
 {
     int r = uv_loop_init(&server->loop);

@@ -14,7 +14,8 @@
 #include <stdatomic.h>
 
 struct adp_board_signal {
-    char name[ADP_SIGNAL_NAME + 1], unit[24];
+    char name[ADP_SIGNAL_NAME + 1];
+    char unit[64]; /* what config/signals.c takes, whole */
     enum adp_why why;
     double value, age_s; /* at `read_ns` */
     uint64_t expires_ns;

@@ -60,7 +60,7 @@ static int check(const adp_runtime *rt, FILE *to, adp_error *err)
     adp_token_finish(&token);
     if (code < 0)
         return code;
-    say_listens(to, "http", &c->serve.listen, "127.0.0.1:9400");
+    say_listens(to, "http", &c->serve.listen, ADP_DEFAULT_LISTEN);
     fprintf(to, "          /v1/auth /v1/decide /v1/outcome /v1/reload /metrics /healthz "
                 "/readyz\n");
     say_listens(to, "spop", &c->serve.spop, NULL);

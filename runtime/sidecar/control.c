@@ -30,14 +30,15 @@ static struct adp_scrape_target target_of(const struct adp_scrape_setting *s)
     };
 }
 
-/* Of what s->config says; NULL: of nothing. */
-static int make_scraper(struct adp_sidecar *s, struct adp_scraper **ret, adp_error *err)
+/* Of what a configuration says, from which it borrows; NULL: of nothing. */
+static int make_scraper(const struct adp_config *config, struct adp_scraper **ret,
+                        adp_error *err)
 {
     struct adp_scrape_target target[ADP_SCRAPE_MAX_TARGETS];
-    uint32_t n = s->config->n_scrape;
+    uint32_t n = config->n_scrape;
     *ret = NULL;
     for (uint32_t i = 0; i < n; i++)
-        target[i] = target_of(&s->config->scrape[i]);
+        target[i] = target_of(&config->scrape[i]);
     return n ? adp_scraper_create(ret, target, n, NULL, err) : 0;
 }
 
@@ -46,7 +47,7 @@ int adp_control_begin(struct adp_sidecar *s, adp_error *err)
     adp_board_targets(&s->board, s->config);
     atomic_store(&s->board.ready, s->config->n_scrape == 0);
     adp_board_readings(&s->board, s->rt);
-    return make_scraper(s, &s->scraper, err);
+    return make_scraper(s->config, &s->scraper, err);
 }
 
 /* --- a round of pages --- */
@@ -157,19 +158,12 @@ static bool same_serve(const struct adp_serve_setting *a,
 /* Puts the targets of a configuration that is in force into being; it is taken. */
 static void renew_targets_take(struct adp_sidecar *s, struct adp_config *config)
 {
-    struct adp_config *before = s->config;
-    struct adp_scraper *scraper = s->scraper;
+    struct adp_scraper *scraper = NULL;
     adp_error err = { 0 };
-    bool same = same_targets(before, config);
-    s->config = config;
-    if (same && scraper) { /* it borrows from the configuration before */
-        s->config = before;
-        adp_config_destroy(config);
-        return;
-    }
-    if (make_scraper(s, &scraper, &err) < 0) {
+    bool same = same_targets(s->config, config);
+    if (!same && make_scraper(config, &scraper, &err) < 0)
         adp_sidecar_say(s, "scrape: %s; the pages before go on", err.text);
-        s->config = before;
+    if (same || err.code < 0) { /* what scrapes borrows from the configuration before */
         adp_config_destroy(config);
         return;
     }
@@ -178,8 +172,9 @@ static void renew_targets_take(struct adp_sidecar *s, struct adp_config *config)
     s->scraper = scraper;
     pthread_mutex_unlock(&s->mutex);
     adp_scraper_destroy(old);
-    if (before != s->first)
-        adp_config_destroy(before);
+    if (s->config != s->first)
+        adp_config_destroy(s->config);
+    s->config = config;
     adp_board_targets(&s->board, s->config);
     if (!s->config->n_scrape)
         atomic_store(&s->board.ready, true);

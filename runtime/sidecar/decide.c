@@ -45,10 +45,10 @@ void adp_refuse(struct adp_loop *loop, const struct adp_http_request *request,
     adp_line_puts(out, "{\"error\":{\"message\":");
     adp_line_string(out, text, strlen(text));
     adp_line_puts(out, "}}\n");
-    const struct adp_http_field allow = {
+    const struct adp_http_field bearer = {
         { "WWW-Authenticate", strlen("WWW-Authenticate") }, { "Bearer", strlen("Bearer") }
     };
-    answer_object(loop, request, status, &allow, status == 401);
+    answer_object(loop, request, status, &bearer, status == 401);
 }
 
 /* --- what is asked --- */
@@ -99,9 +99,7 @@ static bool take_fact(struct adp_desk *desk, struct asked *a, const char *key,
     else if (!text)
         return wrong(a, "fact \"%s\" is neither text nor a number", key);
     text = text ? text : adp_desk_text(desk, number, strlen(number));
-    uint64_t bad = atomic_load(&desk->counts.bad_facts);
-    adp_facts_put(desk, &a->facts, (enum adp_header)fact, text);
-    return atomic_load(&desk->counts.bad_facts) == bad ||
+    return adp_facts_put(desk, &a->facts, (enum adp_header)fact, text) ||
            wrong(a, "fact \"%s\" is not a number of its kind, found \"%.64s\"", key,
                  text);
 }
@@ -285,15 +283,13 @@ void adp_outcome_answer(struct adp_loop *loop, const struct adp_http_request *re
     const char *why = NULL;
     enum adp_outcome_fate fate = adp_outcome_take(
         desk, request->body.at ? request->body.at : "", request->body.len, &why);
-    static const char *const words[ADP_FATES] = { "settled", "unknown", "refused",
-                                                  "bypass", "bad" };
     if (fate == ADP_FATE_BAD) {
         adp_refuse(loop, request, 400, "%s", why);
         return;
     }
     adp_line_clear(&desk->out);
     adp_line_puts(&desk->out, "{\"outcome\":\"");
-    adp_line_puts(&desk->out, words[fate]);
+    adp_line_puts(&desk->out, adp_outcome_fate_word(fate));
     adp_line_puts(&desk->out, "\"}\n");
     answer_object(loop, request, 200, NULL, 0);
 }

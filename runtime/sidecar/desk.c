@@ -3,21 +3,24 @@
 #include "runtime/sidecar/desk.h"
 
 #include "core/error.h"
+#include "runtime/sidecar/board.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 const uint64_t adp_desk_bound_ns[ADP_DESK_BOUNDS] = {
     500,   1000,   2000,    5000,     10000,     20000,
     50000, 100000, 1000000, 10000000, 100000000, 1000000000,
 };
 
-static uint64_t now_ns(void)
+const char *adp_outcome_fate_word(enum adp_outcome_fate fate)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+    static const char *const words[ADP_FATES] = {
+        [ADP_FATE_SETTLED] = "settled", [ADP_FATE_UNKNOWN] = "unknown",
+        [ADP_FATE_REFUSED] = "refused", [ADP_FATE_BYPASS] = "bypass",
+        [ADP_FATE_BAD] = "bad",
+    };
+    return words[fate];
 }
 
 int adp_desk_init(struct adp_desk *desk, adp_runtime *rt,
@@ -52,12 +55,12 @@ void adp_desk_count(_Atomic uint64_t *count, uint64_t more)
 void adp_desk_decide(struct adp_desk *desk, const adp_facts *facts,
                      const adp_metric *metrics, uint32_t n, adp_decision *ret)
 {
-    uint64_t start = now_ns();
+    uint64_t start = adp_board_now_ns();
     if (metrics)
         adp_lane_decide_with(desk->lane, metrics, n, facts, ret);
     else
         adp_lane_decide(desk->lane, facts, ret);
-    uint64_t took = now_ns() - start;
+    uint64_t took = adp_board_now_ns() - start;
     uint32_t bucket = 0;
     while (bucket < ADP_DESK_BOUNDS && took > adp_desk_bound_ns[bucket])
         bucket++;

@@ -25,6 +25,8 @@ enum adp_outcome_fate {
     ADP_FATE_BAD      /* not recorded: not to be read */
 };
 #define ADP_FATES 5u
+/* "settled", …: what answers and pages call it. Static. [any] */
+const char *adp_outcome_fate_word(enum adp_outcome_fate fate);
 
 struct adp_desk_counts {
     _Atomic uint64_t decided[ADP_DESK_BOUNDS + 1];

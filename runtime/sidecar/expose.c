@@ -36,7 +36,7 @@ static void head(struct page *p, const char *name, const char *type, const char 
     put(p, "# HELP %.*s %s\n# TYPE %.*s %s\n", (int)n, name, help, (int)n, name, type);
 }
 
-/* A label's value, escaped; names of targets are the operator's. */
+/* A label whose value is the operator's, and may be anything: a target's name, a unit. */
 static void put_label(struct page *p, const char *name, const char *value)
 {
     put(p, "%s=\"", name);
@@ -124,13 +124,12 @@ static void put_decisions(struct page *p)
 
 static void put_outcomes(struct page *p)
 {
-    static const char *const words[ADP_FATES] = { "settled", "unknown", "refused",
-                                                  "bypass", "bad" };
     head(p, "admitperf_outcomes_total", "counter",
          "Outcomes that came in, by what became of them: settled a decision, no decision "
          "was waiting, the gateway refused it, or did not ask, not to be read.");
     for (uint32_t i = 0; i < ADP_FATES; i++)
-        put(p, "admitperf_outcomes_total{fate=\"%s\"} %" PRIu64 "\n", words[i],
+        put(p, "admitperf_outcomes_total{fate=\"%s\"} %" PRIu64 "\n",
+            adp_outcome_fate_word((enum adp_outcome_fate)i),
             sum(p, offsetof(struct adp_desk_counts, fates) + i * sizeof(uint64_t)));
 }
 
@@ -148,9 +147,11 @@ static void put_signals(struct page *p)
     head(p, "admitperf_signal_value", "gauge",
          "Signals as policies see them now; one that is absent is not here.");
     for (uint32_t i = 0; i < b->n_signals; i++)
-        if (is_there(&b->signal[i], now_ns))
-            put(p, "admitperf_signal_value{signal=\"%s\",unit=\"%s\"} %.17g\n",
-                b->signal[i].name, b->signal[i].unit, b->signal[i].value);
+        if (is_there(&b->signal[i], now_ns)) {
+            put(p, "admitperf_signal_value{signal=\"%s\",", b->signal[i].name);
+            put_label(p, "unit", b->signal[i].unit);
+            put(p, "} %.17g\n", b->signal[i].value);
+        }
     head(p, "admitperf_signal_age_seconds", "gauge",
          "Since the signal's value was measured.");
     for (uint32_t i = 0; i < b->n_signals; i++)

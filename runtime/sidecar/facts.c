@@ -137,7 +137,7 @@ static bool put_number(const struct adp_desk *desk, adp_facts *f, enum adp_heade
     }
 }
 
-void adp_facts_put(struct adp_desk *desk, adp_facts *facts, enum adp_header fact,
+bool adp_facts_put(struct adp_desk *desk, adp_facts *facts, enum adp_header fact,
                    const char *text)
 {
     const char **const texts[] = { [ADP_HEADER_REQUEST_ID] = &facts->request_id,
@@ -147,8 +147,12 @@ void adp_facts_put(struct adp_desk *desk, adp_facts *facts, enum adp_header fact
     if ((size_t)fact < sizeof texts / sizeof texts[0]) {
         if (*text) /* an empty header is one that the gateway had no value for */
             *texts[fact] = text;
-    } else if (!put_number(desk, facts, fact, text))
+        return true;
+    }
+    bool known = put_number(desk, facts, fact, text);
+    if (!known)
         adp_desk_count(&desk->counts.bad_facts, 1);
+    return known;
 }
 
 adp_facts adp_facts_of_headers(struct adp_desk *desk,

@@ -19,8 +19,9 @@ adp_facts adp_facts_of_headers(struct adp_desk *desk,
  * "prompt_bytes" too. -1: no such fact. */
 int adp_facts_find(const char *name, size_t len);
 
-/* Sets it from a text that lives as long as the facts. */
-void adp_facts_put(struct adp_desk *desk, adp_facts *facts, enum adp_header fact,
+/* Sets it from a text that lives as long as the facts. False, and counted: not a number of its
+ * kind, so not known. */
+bool adp_facts_put(struct adp_desk *desk, adp_facts *facts, enum adp_header fact,
                    const char *text);
 
 /* All names, NULL-terminated, for "nearest" messages. */

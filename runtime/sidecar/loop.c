@@ -230,14 +230,15 @@ int adp_loop_init(struct adp_loop *loop, struct adp_sidecar *s, uint32_t number,
     if (loop->woken < 0)
         return adp_error_set(err, ADP_EIO, "no eventfd: %s", strerror(errno));
     struct adp_http_options options = options_of(loop);
-    size_t head = s->serve.head_bytes ? s->serve.head_bytes : 16384;
-    int code = adp_desk_init(&loop->desk, s->rt, &s->serve, 2 * head, err);
-    if (code < 0)
-        return code;
-    code = adp_http_server_create(&loop->server, &options);
+    int code = adp_http_limits_settle(&options.limits);
+    if (code == 0)
+        code = adp_http_server_create(&loop->server, &options);
     if (code == 0)
         code = adp_http_server_watch(loop->server, loop->woken, on_woken, loop);
-    return code < 0 ? adp_error_set(err, ADP_EIO, "%s", adp_http_error_text(code)) : 0;
+    if (code < 0)
+        return adp_error_set(err, ADP_EIO, "%s", adp_http_error_text(code));
+    return adp_desk_init(&loop->desk, s->rt, &s->serve,
+                         2 * (size_t)options.limits.head_bytes, err);
 }
 
 void adp_loop_finish(struct adp_loop *loop)

@@ -23,7 +23,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define DEFAULT_LISTEN   "127.0.0.1:9400"
 #define DEFAULT_DRAIN_NS UINT64_C(10000000000)
 
 void adp_sidecar_say(const struct adp_sidecar *s, const char *format, ...)
@@ -94,15 +93,20 @@ static int take_given(struct adp_sidecar *s, adp_error *err)
     return code;
 }
 
-static int open_stream(struct adp_sidecar *s, const struct adp_listen_setting *listen,
-                       enum adp_socket_kind kind, adp_error *err)
+static int open_one(struct adp_sidecar *s, const struct adp_listen_setting *listen,
+                    enum adp_socket_kind kind, adp_error *err)
 {
-    const struct adp_http_listen_options options = { .mode = listen->mode,
-                                                     .group = listen->group };
+    const struct adp_http_listen_options options = {
+        .mode = listen->mode,
+        .group = listen->group,
+        .datagrams = kind == ADP_SOCKET_OUTCOMES,
+    };
     int fd, code = adp_http_listen(listen->address, &options, &fd);
     if (code < 0)
         return adp_error_set(err, ADP_EIO, "%s: cannot listen: %s", listen->address,
                              adp_http_error_text(code));
+    if (options.datagrams)
+        adp_datagram_widen(fd);
     return add_socket(s, fd, kind, true, err);
 }
 
@@ -110,19 +114,14 @@ static int open_all(struct adp_sidecar *s, const struct adp_listen_settings *lis
                     enum adp_socket_kind kind, adp_error *err)
 {
     int code = 0;
-    for (uint32_t i = 0; code == 0 && i < listen->n; i++) {
-        int fd;
-        if (kind != ADP_SOCKET_OUTCOMES)
-            code = open_stream(s, &listen->list[i], kind, err);
-        else if ((code = adp_datagram_open(&listen->list[i], &fd, err)) == 0)
-            code = add_socket(s, fd, kind, true, err);
-    }
+    for (uint32_t i = 0; code == 0 && i < listen->n; i++)
+        code = open_one(s, &listen->list[i], kind, err);
     return code;
 }
 
 static int open_sockets(struct adp_sidecar *s, adp_error *err)
 {
-    struct adp_listen_setting own = { .address = DEFAULT_LISTEN, .local = true };
+    struct adp_listen_setting own = { .address = ADP_DEFAULT_LISTEN, .local = true };
     const struct adp_listen_settings ours = { &own, 1 };
     const struct adp_listen_settings *named[] = {
         [ADP_SOCKET_HTTP] = s->serve.listen.n ? &s->serve.listen : &ours,
@@ -160,13 +159,29 @@ static void on_datagrams(void *ctx, int fd)
     adp_datagram_take(&s->loop[0].desk, fd, s->datagram);
 }
 
+/* With the mutex: control.c waits for either. */
+static void wake(struct adp_sidecar *s)
+{
+    pthread_cond_signal(&s->asked);
+    if (s->scraper)
+        adp_scraper_wake(s->scraper);
+}
+
+static void on_sighup(struct adp_sidecar *s)
+{
+    pthread_mutex_lock(&s->mutex);
+    s->reload = s->reopen = true;
+    wake(s);
+    pthread_mutex_unlock(&s->mutex);
+}
+
 static void on_signal(void *ctx, int fd)
 {
     struct adp_sidecar *s = ctx;
     struct signalfd_siginfo info;
     while (read(fd, &info, sizeof info) == sizeof info) {
         if (info.ssi_signo == SIGHUP)
-            adp_sidecar_reload(s);
+            on_sighup(s);
         else
             adp_sidecar_stop(s);
     }
@@ -322,9 +337,7 @@ void adp_sidecar_destroy(struct adp_sidecar *sidecar)
     adp_spoa_destroy(s->spoa);
     adp_desk_finish(&s->spop_desk);
     for (uint32_t i = 0; i < s->n_sockets; i++) {
-        if (s->socket[i].kind == ADP_SOCKET_OUTCOMES)
-            adp_datagram_close(s->socket[i].fd, s->opened[i]);
-        else if (s->opened[i])
+        if (s->opened[i])
             adp_http_listen_close(s->socket[i].fd);
         else
             close(s->socket[i].fd);
@@ -414,14 +427,6 @@ int adp_sidecar_run(struct adp_sidecar *sidecar, adp_error *err)
 
 /* --- from anywhere --- */
 
-/* With the mutex: control.c waits for either. */
-static void wake(struct adp_sidecar *s)
-{
-    pthread_cond_signal(&s->asked);
-    if (s->scraper)
-        adp_scraper_wake(s->scraper);
-}
-
 void adp_sidecar_stop(struct adp_sidecar *sidecar)
 {
     struct adp_sidecar *s = sidecar;
@@ -438,15 +443,6 @@ void adp_sidecar_stop(struct adp_sidecar *sidecar)
     for (uint32_t i = 0; i < s->n_loops; i++)
         adp_http_server_drain(s->loop[i].server,
                               again ? 0 : (uint32_t)(within / 1000000));
-}
-
-void adp_sidecar_reload(struct adp_sidecar *sidecar)
-{
-    struct adp_sidecar *s = sidecar;
-    pthread_mutex_lock(&s->mutex);
-    s->reload = s->reopen = true;
-    wake(s);
-    pthread_mutex_unlock(&s->mutex);
 }
 
 bool adp_sidecar_ask_reload(struct adp_sidecar *s, const struct adp_waiter *waiter)

@@ -20,9 +20,11 @@
  * policy's crash (runtime/supervise).
  *
  * The room: auth.c and decide.c answer requests, answer.c words decisions, facts.c and
- * outcome.c read what gateways tell, syslog.c and spop.c their formats, spoa.c and
- * datagram.c have the sockets, expose.c writes /metrics, board.c knows how it stands,
- * inherit.c and notify.c talk to systemd, loop.c and sidecar.c run it all. */
+ * outcome.c read what gateways tell, syslog.c and spop.c their formats, token.c who may
+ * ask, desk.c is what each thread that answers has for itself, spoa.c and datagram.c have
+ * the sockets, expose.c writes /metrics, board.c knows how it stands, inherit.c and
+ * notify.c talk to systemd, check.c says what would be served, loop.c, control.c and
+ * sidecar.c run it all. */
 #ifndef ADP_SIDECAR_SIDECAR_H
 #define ADP_SIDECAR_SIDECAR_H
 
@@ -65,9 +67,8 @@ int adp_sidecar_create(struct adp_sidecar **ret,
 /* Serves until it is told to stop. ADP_EIO: not everything could be written, or a thread
  * could not be started. [control] */
 int adp_sidecar_run(struct adp_sidecar *sidecar, adp_error *err);
-/* As SIGTERM; as SIGHUP. [any] */
+/* As SIGTERM. [any] */
 void adp_sidecar_stop(struct adp_sidecar *sidecar);
-void adp_sidecar_reload(struct adp_sidecar *sidecar);
 void adp_sidecar_destroy(struct adp_sidecar *sidecar);
 
 /* Where it listens, in words of http's listen.h; false: no such. [any] */

@@ -24,6 +24,7 @@ struct peer {
     int fd; /* -1: free */
     struct adp_spop *spop;
     enum adp_spop_next next;
+    uint32_t events;   /* what epoll waits for */
     uint64_t waits_ns; /* since when it has had something to take, or to send first; 0 */
 };
 
@@ -119,7 +120,8 @@ static void take_peer(struct adp_spoa *s, int fd)
     p->waits_ns = adp_board_now_ns();
     s->n_peers++;
     atomic_fetch_add_explicit(&s->connections, 1, memory_order_relaxed);
-    if (watch(s, EPOLL_CTL_ADD, fd, EPOLLIN, i) < 0)
+    p->events = EPOLLIN;
+    if (watch(s, EPOLL_CTL_ADD, fd, p->events, i) < 0)
         drop(s, p);
 }
 
@@ -189,10 +191,11 @@ static void serve(struct adp_spoa *s, uint32_t i, uint32_t events)
     }
     if (left && !p->waits_ns)
         p->waits_ns = adp_board_now_ns();
-    watch(s, EPOLL_CTL_MOD, p->fd,
-          (p->next == ADP_SPOP_READ ? (uint32_t)EPOLLIN : 0) |
-              (left ? (uint32_t)EPOLLOUT : 0),
-          i);
+    uint32_t wanted = (p->next == ADP_SPOP_READ ? (uint32_t)EPOLLIN : 0) |
+                      (left ? (uint32_t)EPOLLOUT : 0);
+    if (wanted != p->events) /* seldom: answers are taken as they are given */
+        watch(s, EPOLL_CTL_MOD, p->fd, wanted, i);
+    p->events = wanted;
 }
 
 /* Those that take nothing, or never said hello. */

@@ -12,6 +12,8 @@
 
 #include <pthread.h>
 
+#define ADP_DEFAULT_LISTEN "127.0.0.1:9400"
+
 #define ADP_MAX_LOOPS     12u
 #define ADP_MAX_WAITERS   16u
 #define ADP_RELOAD_ANSWER 4096u

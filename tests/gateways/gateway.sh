@@ -24,15 +24,6 @@ runs()
         skip_package "$gateway asks and is answered" "$missing"
         return
     fi
-    # It prints its claims itself.
-    status=0
-    python3 "$srcdir/tests/gateways/gateways.py" "$PWD/runtime/cli/admitperf" \
-        "$(cd "$srcdir" && pwd)" "$gateway" "$@" >"$claims_tmp/said" 2>"$claims_tmp/err" || status=$?
-    cat "$claims_tmp/said"
-    sed 's/^/# /' "$claims_tmp/err"
-    claims_skipped=$(grep -c '^ok .*# SKIP' "$claims_tmp/said" || :)
-    claims_passed=$(($(grep -c '^ok' "$claims_tmp/said" || :) - claims_skipped))
-    claims_failed=$((claims_failed + $(grep -c '^not ok' "$claims_tmp/said" || :)))
-    test "$status" -eq 0 || test "$claims_failed" -gt 0 ||
-        claim "$gateway: the test ends well" test "$status" -eq 0
+    claims_of "$gateway asks and is answered" python3 "$srcdir/tests/gateways/gateways.py" \
+        "$PWD/runtime/cli/admitperf" "$(cd "$srcdir" && pwd)" "$gateway" "$@"
 }

@@ -36,11 +36,11 @@ static const char *address(void)
     return text;
 }
 
-static int connect_to(const char *path)
+static int connect_to(const char *path, bool datagrams)
 {
     struct sockaddr_un to = { .sun_family = AF_UNIX };
     snprintf(to.sun_path, sizeof to.sun_path, "%s", path);
-    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    int fd = socket(AF_UNIX, datagrams ? SOCK_DGRAM : SOCK_STREAM, 0);
     ck_assert_int_ge(fd, 0);
     if (connect(fd, (struct sockaddr *)&to, sizeof to) == 0)
         return fd;
@@ -48,12 +48,19 @@ static int connect_to(const char *path)
     return -1;
 }
 
-START_TEST(a_tcp_address_is_listened_on_and_told)
+/* Each of the tests below that takes a socket from here is made with both kinds. */
+static struct adp_http_listen_options kind(int i)
 {
+    return (struct adp_http_listen_options) { .datagrams = i == 1 };
+}
+
+START_TEST(an_address_is_listened_on_and_told)
+{
+    const struct adp_http_listen_options options = kind(_i);
     char told[128];
     int fd = -1;
-    ck_assert_int_eq(adp_http_listen("127.0.0.1:0", NULL, &fd), 0);
-    ck_assert_int_eq(adp_http_listen_inherited(fd), 0);
+    ck_assert_int_eq(adp_http_listen("127.0.0.1:0", &options, &fd), 0);
+    ck_assert_int_eq(adp_http_listen_inherited(fd), options.datagrams ? UV_EINVAL : 0);
     ck_assert(fcntl(fd, F_GETFD) & FD_CLOEXEC);
     ck_assert(fcntl(fd, F_GETFL) & O_NONBLOCK);
     ck_assert_int_eq(adp_http_listen_address(fd, told, sizeof told), 0);
@@ -64,7 +71,7 @@ START_TEST(a_tcp_address_is_listened_on_and_told)
     /* Somebody listens there. */
     int second = -7;
     ck_assert_int_eq(adp_http_listen_address(fd, told, sizeof told), 0);
-    ck_assert_int_eq(adp_http_listen(told, NULL, &second), UV_EADDRINUSE);
+    ck_assert_int_eq(adp_http_listen(told, &options, &second), UV_EADDRINUSE);
     ck_assert_int_eq(second, -7);
     adp_http_listen_close(fd);
 }
@@ -104,7 +111,9 @@ START_TEST(a_unix_socket_has_the_mode_and_group_asked_for)
     struct stat st;
     int fd = -1;
     snprintf(group, sizeof group, "%u", (unsigned)getgid());
-    struct adp_http_listen_options options = { .mode = 0620, .group = group };
+    struct adp_http_listen_options options = kind(_i);
+    options.mode = 0620;
+    options.group = group;
     make_folder();
     mode_t mask = umask(077); /* the umask has no say in it */
     ck_assert_int_eq(adp_http_listen(address(), &options, &fd), 0);
@@ -123,7 +132,8 @@ END_TEST
 
 START_TEST(an_unknown_group_leaves_no_socket_behind)
 {
-    struct adp_http_listen_options options = { .group = "no-such-group-here" };
+    struct adp_http_listen_options options = kind(_i);
+    options.group = "no-such-group-here";
     struct stat st;
     int fd = -7;
     make_folder();
@@ -136,15 +146,16 @@ END_TEST
 
 START_TEST(a_path_is_taken_over_from_the_dead_only)
 {
+    const struct adp_http_listen_options options = kind(_i);
     int first = -1, second = -7;
     make_folder();
-    ck_assert_int_eq(adp_http_listen(address(), NULL, &first), 0);
-    ck_assert_int_eq(adp_http_listen(address(), NULL, &second), UV_EADDRINUSE);
+    ck_assert_int_eq(adp_http_listen(address(), &options, &first), 0);
+    ck_assert_int_eq(adp_http_listen(address(), &options, &second), UV_EADDRINUSE);
     ck_assert_int_eq(second, -7);
     close(first); /* dies: the path stays, and refuses */
-    ck_assert_int_eq(connect_to(address() + 5), -1);
-    ck_assert_int_eq(adp_http_listen(address(), NULL, &second), 0);
-    int client = connect_to(address() + 5);
+    ck_assert_int_eq(connect_to(address() + 5, options.datagrams), -1);
+    ck_assert_int_eq(adp_http_listen(address(), &options, &second), 0);
+    int client = connect_to(address() + 5, options.datagrams);
     ck_assert_int_ge(client, 0);
     close(client);
     adp_http_listen_close(second);
@@ -154,12 +165,13 @@ END_TEST
 
 START_TEST(another_kind_of_file_is_left_alone)
 {
+    const struct adp_http_listen_options options = kind(_i);
     int fd = -7;
     make_folder();
     int file = open(address() + 5, O_CREAT | O_WRONLY, 0600);
     ck_assert_int_ge(file, 0);
     close(file);
-    ck_assert_int_eq(adp_http_listen(address(), NULL, &fd), UV_EADDRINUSE);
+    ck_assert_int_eq(adp_http_listen(address(), &options, &fd), UV_EADDRINUSE);
     ck_assert_int_eq(access(address() + 5, F_OK), 0);
     remove_folder();
 }
@@ -167,16 +179,34 @@ END_TEST
 
 START_TEST(closing_leaves_a_path_that_another_has_taken)
 {
+    const struct adp_http_listen_options options = kind(_i);
     int first = -1, second = -1;
     make_folder();
-    ck_assert_int_eq(adp_http_listen(address(), NULL, &first), 0);
+    ck_assert_int_eq(adp_http_listen(address(), &options, &first), 0);
     ck_assert_int_eq(unlink(address() + 5), 0);
-    ck_assert_int_eq(adp_http_listen(address(), NULL, &second), 0);
+    ck_assert_int_eq(adp_http_listen(address(), &options, &second), 0);
     adp_http_listen_close(first);
-    int client = connect_to(address() + 5);
+    int client = connect_to(address() + 5, options.datagrams);
     ck_assert_int_ge(client, 0);
     close(client);
     adp_http_listen_close(second);
+    remove_folder();
+}
+END_TEST
+
+START_TEST(what_is_sent_to_a_socket_of_datagrams_arrives)
+{
+    const struct adp_http_listen_options options = { .datagrams = true };
+    char got[8];
+    int fd = -1;
+    make_folder();
+    ck_assert_int_eq(adp_http_listen(address(), &options, &fd), 0);
+    int client = connect_to(address() + 5, true);
+    ck_assert_int_eq(send(client, "hello", 5, 0), 5);
+    ck_assert_int_eq(recv(fd, got, sizeof got, 0), 5);
+    ck_assert_mem_eq(got, "hello", 5);
+    close(client);
+    adp_http_listen_close(fd);
     remove_folder();
 }
 END_TEST
@@ -214,14 +244,15 @@ int main(void)
 {
     Suite *s = suite_create("listen");
     TCase *t = tcase_create("listen");
-    tcase_add_test(t, a_tcp_address_is_listened_on_and_told);
+    tcase_add_loop_test(t, an_address_is_listened_on_and_told, 0, 2);
     tcase_add_loop_test(t, what_is_no_address_is_refused, 0,
                         sizeof not_addresses / sizeof not_addresses[0]);
-    tcase_add_test(t, a_unix_socket_has_the_mode_and_group_asked_for);
-    tcase_add_test(t, an_unknown_group_leaves_no_socket_behind);
-    tcase_add_test(t, a_path_is_taken_over_from_the_dead_only);
-    tcase_add_test(t, another_kind_of_file_is_left_alone);
-    tcase_add_test(t, closing_leaves_a_path_that_another_has_taken);
+    tcase_add_loop_test(t, a_unix_socket_has_the_mode_and_group_asked_for, 0, 2);
+    tcase_add_loop_test(t, an_unknown_group_leaves_no_socket_behind, 0, 2);
+    tcase_add_loop_test(t, a_path_is_taken_over_from_the_dead_only, 0, 2);
+    tcase_add_loop_test(t, another_kind_of_file_is_left_alone, 0, 2);
+    tcase_add_loop_test(t, closing_leaves_a_path_that_another_has_taken, 0, 2);
+    tcase_add_test(t, what_is_sent_to_a_socket_of_datagrams_arrives);
     tcase_add_test(t, a_path_too_long_is_refused_not_cut);
     tcase_add_test(t, only_listening_stream_sockets_are_inherited);
     suite_add_tcase(s, t);

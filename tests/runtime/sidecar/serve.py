@@ -265,6 +265,8 @@ def showing(s):
         if what not in text:
             claim("metrics: %s is there" % what, False, text)
     claim("metrics: decisions, latency, signals, ages, scrapes, log and configuration are there", True)
+    claim("metrics: an operator's unit is whole, and breaks no line",
+          r'admitperf_signal_value{signal="odd",unit="tokens \"of\" C:\\cache, a second"} 0' in text, text)
     if shutil.which("promtool"):
         r = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True)
         claim("metrics: promtool finds nothing", r.returncode == 0 and not r.stderr, r.stderr + r.stdout)
@@ -294,9 +296,15 @@ def reloading(s, config):
     claim("reload: SIGHUP does as much", until(5, lambda: s.metric("admitperf_config_generation") == 3), s.text())
 
 
+# What an operator may call a unit.
+ODD = r"""signals: { odd: { unit: 'tokens "of" C:\cache, a second', range: [0, 1000], sources: [ { metric: vllm:num_requests_waiting } ] } }
+"""
+
+
 def serving():
-    config = yaml(scrape() + "serve:\n  threads: 2\n  listen: [ 127.0.0.1:0, { unix: %s/s.sock, mode: 0600 } ]\n"
-                  "  outcomes: { listen: [ 127.0.0.1:0, unix:%s/o.sock ] }\n  spop: 127.0.0.1:0\n" % (folder, folder))
+    config = yaml(scrape() + ODD + "serve:\n  threads: 2\n  listen: [ 127.0.0.1:0, { unix: %s/s.sock, mode: 0600 } ]\n"
+                  "  outcomes: { listen: [ 127.0.0.1:0, { unix: %s/o.sock, mode: 0600, group: %d } ] }\n"
+                  "  spop: 127.0.0.1:0\n" % (folder, folder, os.getgid()))
     s = Sidecar(config)
     claim("it listens where it says", bool(s.http) and s.http is not True and s.ask("/healthz")[0] == 200, s.text())
     claim("it is ready once a page has come", until(5, lambda: s.ask("/readyz")[0] == 200), s.text())
