@@ -350,6 +350,21 @@ static int settle(struct adp_compare *compare)
     return compare->caveats.broken ? ADP_ENOMEM : 0;
 }
 
+/* The end of each way to compare: settled and handed out, or, with an error `e` from before,
+ * destroyed. */
+static int finish_take(struct adp_compare *compare, int e, struct adp_compare **ret,
+                       struct adp_error *err)
+{
+    if (!e)
+        e = settle(compare);
+    if (e) {
+        adp_compare_destroy(compare);
+        return adp_error_set(err, e, "out of memory");
+    }
+    *ret = compare;
+    return 0;
+}
+
 /* On the baseline's side: the flagged one, or the only one there is. */
 static int choose_baseline(struct adp_compare *compare, const char *path,
                            const bool *files, struct adp_error *err)
@@ -434,14 +449,7 @@ int adp_compare_paths(const char *baseline, const char *policy, struct adp_compa
         e = adp_tally_settle(compare->tally, err);
     if (!e)
         e = choose_sides(compare, paths, n_first, err);
-    if (!e)
-        e = settle(compare);
-    if (e) {
-        adp_compare_destroy(compare);
-        return adp_error_set(err, e, "out of memory");
-    }
-    *ret = compare;
-    return 0;
+    return finish_take(compare, e, ret, err);
 }
 
 void adp_compare_unread(const struct adp_compare *compare, FILE *to)
@@ -508,24 +516,13 @@ int adp_compare_arms(const char *const *paths, size_t n, struct adp_compare **re
         compare->arms = true;
         adp_tally_keep_arms_apart(compare->tally);
     }
-    for (size_t i = 0; i < n && !e; i++)
-        e = adp_logs_find(&compare->logs, paths[i], err);
     if (!e)
-        e = adp_logs_read(&compare->logs, 0, compare->tally, NULL, NULL, err);
-    if (!e)
-        e = adp_logs_any(&compare->logs, 1, err);
+        e = adp_logs_gather(&compare->logs, paths, n, compare->tally, NULL, NULL, err);
     if (!e)
         e = adp_tally_settle(compare->tally, err);
     if (!e)
         e = take_arms(compare, err);
-    if (!e)
-        e = settle(compare);
-    if (e) {
-        adp_compare_destroy(compare);
-        return adp_error_set(err, e, "out of memory");
-    }
-    *ret = compare;
-    return 0;
+    return finish_take(compare, e, ret, err);
 }
 
 /* Which experiments there are, while looking for one. */
@@ -612,13 +609,9 @@ int adp_compare_experiment(const char *experiment, const char *const *roots, siz
     struct adp_compare *compare = create();
     struct wanted wanted = { .experiment = experiment };
     int e = compare ? 0 : ADP_ENOMEM;
-    for (size_t i = 0; i < n && !e; i++)
-        e = adp_logs_find(&compare->logs, roots[i], err);
     if (!e)
-        e = adp_logs_read(&compare->logs, 0, compare->tally, holds_experiment, &wanted,
-                          err);
-    if (!e)
-        e = adp_logs_any(&compare->logs, 1, err);
+        e = adp_logs_gather(&compare->logs, roots, n, compare->tally, holds_experiment,
+                            &wanted, err);
     if (!e && wanted.broken)
         e = ADP_ENOMEM;
     if (!e && !wanted.found)
@@ -629,14 +622,7 @@ int adp_compare_experiment(const char *experiment, const char *const *roots, siz
         e = adp_tally_settle(compare->tally, err);
     if (!e)
         e = take_experiment(compare, experiment, err);
-    if (!e)
-        e = settle(compare);
-    if (e) {
-        adp_compare_destroy(compare);
-        return adp_error_set(err, e, "out of memory");
-    }
-    *ret = compare;
-    return 0;
+    return finish_take(compare, e, ret, err);
 }
 
 /* ---- check ----------------------------------------------------------------------------

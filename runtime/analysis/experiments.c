@@ -153,12 +153,9 @@ int adp_experiments_read(const char *const *paths, size_t n, struct adp_experime
         return adp_error_set(err, ADP_ENOMEM, "out of memory");
     experiments->tally = adp_tally_create();
     int e = experiments->tally ? 0 : ADP_ENOMEM;
-    for (size_t i = 0; i < n && !e; i++)
-        e = adp_logs_find(&experiments->logs, paths[i], err);
     if (!e)
-        e = adp_logs_read(&experiments->logs, 0, experiments->tally, NULL, NULL, err);
-    if (!e)
-        e = adp_logs_any(&experiments->logs, 1, err);
+        e = adp_logs_gather(&experiments->logs, paths, n, experiments->tally, NULL, NULL,
+                            err);
     if (!e)
         e = adp_tally_settle(experiments->tally, err);
     if (!e)

@@ -31,14 +31,6 @@ bool adp_finding_fixed(const struct adp_part_gate *gate)
     return gate->op && !isnan(gate->threshold);
 }
 
-bool adp_finding_supplied(const struct adp_part *part, const char *signal)
-{
-    for (size_t i = 0; signal && i < part->n_signals; i++)
-        if (strcmp(part->signals[i].name, signal) == 0)
-            return part->signals[i].sample.pile.n > 0;
-    return false;
-}
-
 static const struct adp_part_signal *signal_of(const struct adp_part *part,
                                                const char *name)
 {
@@ -46,6 +38,12 @@ static const struct adp_part_signal *signal_of(const struct adp_part *part,
         if (strcmp(part->signals[i].name, name) == 0)
             return &part->signals[i];
     return NULL;
+}
+
+bool adp_finding_supplied(const struct adp_part *part, const char *name)
+{
+    const struct adp_part_signal *signal = signal_of(part, name);
+    return signal && signal->sample.pile.n > 0;
 }
 
 /* Of those not in `said` the one on most lines, the first of equals; NULL: none is left. */

@@ -619,3 +619,15 @@ int adp_logs_read(struct adp_log_list *list, size_t from, struct adp_tally *tall
         return adp_error_at(err, e, r.why.file, 0, 0, "%s", r.why.text);
     return e ? adp_tally_fault(tally, e, err) : 0;
 }
+
+int adp_logs_gather(struct adp_log_list *list, const char *const *paths, size_t n,
+                    struct adp_tally *tally, adp_logs_choose *choose, void *context,
+                    struct adp_error *err)
+{
+    int e = 0;
+    for (size_t i = 0; i < n && !e; i++)
+        e = adp_logs_find(list, paths[i], err);
+    if (!e)
+        e = adp_logs_read(list, 0, tally, choose, context, err);
+    return e ? e : adp_logs_any(list, 1, err);
+}

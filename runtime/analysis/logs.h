@@ -71,6 +71,11 @@ int adp_logs_read(struct adp_log_list *list, size_t from, struct adp_tally *tall
  * was passed over; else ADP_EIO with the first that was. */
 int adp_logs_any(const struct adp_log_list *list, uint32_t given, struct adp_error *err);
 
+/* All of it, of what the `n` paths stand for: find each, read, any. The list starts zeroed. */
+int adp_logs_gather(struct adp_log_list *list, const char *const *paths, size_t n,
+                    struct adp_tally *tally, adp_logs_choose *choose, void *context,
+                    struct adp_error *err);
+
 /* A line for each that was passed over: "not read: PATH: why". */
 void adp_logs_unread(const struct adp_log_list *list, FILE *to);
 

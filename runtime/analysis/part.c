@@ -508,7 +508,6 @@ static int add_rules(struct adp_part *part, const struct held_gate *held, size_t
         enum truth truth = rule_truth(held, n, number);
         rule->held += truth == YES;
         adp_stretch_add(&rule->stretch, truth == YES, at);
-        rule->unknown += truth == UNKNOWN;
         if (truth == YES || (truth == UNKNOWN && *ret == NO))
             *ret = truth;
     }
@@ -742,7 +741,6 @@ static int merge_gates(struct adp_part *into, struct adp_part *from)
             return ADP_ENOMEM;
         adp_stretch_merge(&rule->stretch, &from->rules[i].stretch, joined);
         rule->held += from->rules[i].held;
-        rule->unknown += from->rules[i].unknown;
     }
     return 0;
 }

@@ -51,7 +51,6 @@ struct adp_part_rule {
     uint32_t rule;
     uint64_t held;              /* decisions on which all its gates held */
     struct adp_stretch stretch; /* … one after another */
-    uint64_t unknown;           /* on which that cannot be said */
 };
 
 struct adp_part {

@@ -74,12 +74,8 @@ int adp_report_read_telling(const char *const *paths, size_t n,
     report->logs.progress = progress;
     report->tally = adp_tally_create();
     int e = report->tally ? 0 : adp_error_set(err, ADP_ENOMEM, "out of memory");
-    for (size_t i = 0; i < n && !e; i++)
-        e = adp_logs_find(&report->logs, paths[i], err);
     if (!e)
-        e = adp_logs_read(&report->logs, 0, report->tally, NULL, NULL, err);
-    if (!e)
-        e = adp_logs_any(&report->logs, 1, err);
+        e = adp_logs_gather(&report->logs, paths, n, report->tally, NULL, NULL, err);
     if (!e)
         e = check_ours(report, err);
     if (!e)

@@ -33,8 +33,8 @@ int adp_report_print(const struct adp_report *report, FILE *to);
  */
 int adp_report_json(const struct adp_report *report, FILE *to);
 /* Can every run support a claim? True iff each is LIVE, or a baseline by its own flag,
- * with no unrecorded loss. Else `why` (may be NULL) gets a line for each thing that
- * fails. */
+ * no item of it failed, and nothing is lost unrecorded. Else `why` (may be NULL) gets a line
+ * for each thing that fails. */
 bool adp_report_check(const struct adp_report *report, FILE *why);
 /* A line for each path that was passed over: what JSON has no place for. */
 void adp_report_unread(const struct adp_report *report, FILE *to);

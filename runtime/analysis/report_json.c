@@ -460,9 +460,10 @@ static json_t *words_of(const struct adp_tally *tally, const struct adp_run *run
     const struct adp_part *part = run->part;
     const struct adp_run_signal *moved = run->most_moved;
     return json_pack(
-        "{s:o, s:o, s:o, s:b, s:o, s:o, s:I, s:o, s:o, s:o, s:I, s:I, s:o}", "finding",
-        finding_of(run), "notes", adp_json_text(part->notes), "logs", logs_of(tally, run),
-        "shadow", (int)(part->shadow > 0), "provenance", provenance_of(part), "caveats",
+        "{s:o, s:o, s:o, s:b, s:b, s:o, s:o, s:I, s:o, s:o, s:o, s:I, s:I, s:o}",
+        "finding", finding_of(run), "notes", adp_json_text(part->notes), "logs",
+        logs_of(tally, run), "shadow", (int)(part->shadow > 0), "watched",
+        (int)adp_run_watched(run), "provenance", provenance_of(part), "caveats",
         weakness_of(tally, run), "decisions", (json_int_t)adp_part_own(part),
         "most_moved", adp_json_text(moved ? moved->name : NULL), "absent", absent_of(run),
         "cost", cost_of(run), "deferred", (json_int_t)run->deferred, "refused_by_fault",

@@ -14,7 +14,6 @@
 struct slot {
     uint32_t from, len; /* the literal before it, in the copy */
     int32_t number;
-    uint32_t key, key_len; /* in the copy */
 };
 
 struct adp_shape {
@@ -191,7 +190,6 @@ static bool skip_text(struct walk *w, bool *ret_plain)
 static bool add_slot(struct walk *w, int number)
 {
     struct adp_shape *shape = w->shape;
-    size_t top = w->path.depth ? w->path.depth - 1 : 0;
     if (shape->n == ADP_SHAPE_SLOTS)
         return false;
     if (shape->n == shape->cap) {
@@ -202,14 +200,9 @@ static bool add_slot(struct walk *w, int number)
         shape->slots = slots;
         shape->cap = cap;
     }
-    struct slot slot = { .from = (uint32_t)(w->literal - w->line),
-                         .len = (uint32_t)(w->p - w->literal),
-                         .number = number };
-    if (top < ADP_SHAPE_DEPTH && w->path.key[top]) {
-        slot.key = (uint32_t)(w->path.key[top] - w->line);
-        slot.key_len = (uint32_t)w->path.len[top];
-    }
-    shape->slots[shape->n++] = slot;
+    shape->slots[shape->n++] = (struct slot) { .from = (uint32_t)(w->literal - w->line),
+                                               .len = (uint32_t)(w->p - w->literal),
+                                               .number = number };
     return true;
 }
 
@@ -311,12 +304,6 @@ size_t adp_shape_slots(const struct adp_shape *shape)
 int adp_shape_number(const struct adp_shape *shape, size_t slot)
 {
     return shape->slots[slot].number;
-}
-
-const char *adp_shape_key(const struct adp_shape *shape, size_t slot, size_t *ret_len)
-{
-    *ret_len = shape->slots[slot].key_len;
-    return shape->copy + shape->slots[slot].key;
 }
 
 uint64_t adp_shape_print(const struct adp_shape *shape)

@@ -69,8 +69,6 @@ void adp_shape_destroy(struct adp_shape *shape);
 size_t adp_shape_slots(const struct adp_shape *shape);
 /* What `choose` said of the slot. */
 int adp_shape_number(const struct adp_shape *shape, size_t slot);
-/* The key of the slot; borrowed from the shape. */
-const char *adp_shape_key(const struct adp_shape *shape, size_t slot, size_t *ret_len);
 /* The same for two shapes when they have the same literals, and else not (a 64-bit hash);
  * never 0. */
 uint64_t adp_shape_print(const struct adp_shape *shape);

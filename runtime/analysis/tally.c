@@ -912,21 +912,31 @@ static int want(struct ranking *ranking, const struct adp_numbers *sample, doubl
     return 0;
 }
 
+/* All of a sample's at once: to find one costs as many passes over it as to find them all. */
+static int rank_sample(struct adp_store *store, const struct wanted *wanted)
+{
+    static const double few[] = { 0.50, 0.95 };
+    const double *shares = wanted->at ? adp_ttft_shares : few;
+    size_t n = wanted->at ? ADP_TTFT_SHARES : sizeof few / sizeof *few;
+    double ranks[ADP_TTFT_SHARES];
+    int e = adp_numbers_ranks(store, wanted->sample, shares, n, ranks);
+    for (size_t i = 0; i < n && !e; i++) {
+        if (shares[i] == few[0])
+            *wanted->p50 = ranks[i];
+        if (shares[i] == few[1])
+            *wanted->p95 = ranks[i];
+        if (wanted->at)
+            wanted->at[i] = ranks[i];
+    }
+    return e;
+}
+
 static void rank_samples(void *context, unsigned worker)
 {
-    static const double shares[] = { 0.50, 0.95 };
     struct ranking *ranking = context;
     int *e = &ranking->errors[worker];
-    for (size_t i; !*e && (i = atomic_fetch_add(&ranking->next, 1)) < ranking->n;) {
-        const struct wanted *wanted = &ranking->wanted[i];
-        double ranks[2];
-        *e = adp_numbers_ranks(ranking->store, wanted->sample, shares, 2, ranks);
-        *wanted->p50 = *e ? NAN : ranks[0];
-        *wanted->p95 = *e ? NAN : ranks[1];
-        if (!*e && wanted->at)
-            *e = adp_numbers_ranks(ranking->store, wanted->sample, adp_ttft_shares,
-                                   ADP_TTFT_SHARES, wanted->at);
-    }
+    for (size_t i; !*e && (i = atomic_fetch_add(&ranking->next, 1)) < ranking->n;)
+        *e = rank_sample(ranking->store, &ranking->wanted[i]);
 }
 
 /* Fewer are not worth a thread. */

@@ -50,9 +50,10 @@ const struct adp_command adp_cmd_replay = {
     .options = options,
     .example = "admitperf replay --policy kv_threshold:threshold=0.8 week.jsonl",
     .exits =
-        "0  the page and the logs were written\n"
-        "2  bad usage, a policy that does not load, a log that cannot be read, a trace\n"
-        "   in which every sample failed",
+        "0    the page and the logs were written\n"
+        "2    bad usage, a policy that does not load, a log that cannot be read, a trace\n"
+        "     in which every sample failed\n"
+        "130  stopped by SIGINT, 143 by SIGTERM; the page is of what was asked until then",
     .run = run,
 };
 
@@ -186,12 +187,15 @@ static int replay(const struct adp_replay_options *asked, bool json)
         return ADP_EXIT_BAD;
     }
     int code = ADP_EXIT_BAD;
-    if (adp_replay_run(asked, result, &err) == 0)
+    if (adp_replay_run(asked, result, &err) == 0) {
         code = answer(result, json);
-    else if (result->errors.n)
+        if (code == ADP_EXIT_DONE && *asked->stop)
+            code = 128 + *asked->stop;
+    } else if (result->errors.n) {
         adp_say_errors(&result->errors);
-    else
+    } else {
         adp_say_error(&err);
+    }
     adp_errors_free(&result->errors);
     free(result);
     return code;

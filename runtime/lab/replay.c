@@ -517,6 +517,14 @@ static int close_asked(struct asked *asked, struct adp_error *err)
     return e;
 }
 
+static bool is_taken(const struct adp_replay_result *result, const char *name)
+{
+    for (size_t i = 0; i < result->n_said; i++)
+        if (strcmp(result->said[i].name, name) == 0)
+            return true;
+    return false;
+}
+
 /* The policies' folders, each once: "kv_threshold", "kv_threshold-2". */
 static void name_policy(struct replay *r, struct adp_replay_said *said, const char *use)
 {
@@ -525,12 +533,9 @@ static void name_policy(struct replay *r, struct adp_replay_said *said, const ch
     int len = (int)(dot && slash ? (size_t)(dot - base) : strlen(base)), n = 1;
     char plain[48];
     snprintf(plain, sizeof plain, "%.*s", len, base);
-    for (size_t i = 0; i < r->result->n_said; i++)
-        n += strncmp(r->result->said[i].name, plain, strlen(plain)) == 0;
-    if (n > 1)
-        snprintf(said->name, sizeof said->name, "%s-%d", plain, n);
-    else
-        snprintf(said->name, sizeof said->name, "%s", plain);
+    snprintf(said->name, sizeof said->name, "%s", plain);
+    while (is_taken(r->result, said->name))
+        snprintf(said->name, sizeof said->name, "%s-%d", plain, ++n);
 }
 
 static void plan_policy(struct replay *r, const struct adp_replay_ask *ask, bool baseline)

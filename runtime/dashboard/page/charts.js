@@ -9,7 +9,7 @@ import { el, svg, number, percent, plural } from './dom.js';
 export const drawn = () => typeof uPlot !== 'undefined';
 const live = new Set();
 const colour = name => getComputedStyle(document.documentElement).getPropertyValue('--' + name).trim();
-export const series = ['c1', 'c2', 'c3', 'c4', 'c5', 'c6'];
+const series = ['c1', 'c2', 'c3', 'c4', 'c5', 'c6'];
 const dashes = [[], [6, 3], [2, 3], [8, 3, 2, 3], [], [6, 3]];
 
 function without() {
@@ -101,7 +101,7 @@ function timeOptions(more) {
   return { cursor: { sync, drag: { x: true, y: false } }, legend: { live: true },
     padding: [10, 24, 0, 0],
     scales: { x: { time: false }, y: more.y || {} },
-    axes: [axis({ values: (u, ticks) => ticks.map(seconds), space: 70, size: 32 }), valueAxis(more.axis)],
+    axes: [axis({ values: (u, ticks) => ticks.map(seconds), space: 70, size: 32 }), valueAxis()],
     series: [{ label: 'since the first', value: (u, v) => seconds(v) }, ...more.series],
     bands: more.bands, hooks: more.hooks };
 }
@@ -192,14 +192,14 @@ function round(low, high) {
 export function latencies(sides, slo) {
   const known = sides.filter(s => s.within.length);
   if (!known.length) return null;
-  const x = known[0].within.map(p => p[0] * 100);
+  const x = known[0].within.map(p => p[0] * 100), at = (s, share) => number(s.within.find(p => p[0] === share)[1]);
   const ys = known.map(s => s.within.map(p => p[1] > 0 ? p[1] : null));
   const all = ys.flat().filter(v => v !== null);
   if (!all.length) return null;
   if (slo) all.push(slo);
   const low = Math.min(...all) * 0.85, high = Math.max(...all) * 1.15;
   return plot('Time to first token by share of served requests: ' + known.map(s =>
-    `${s.name}: half within ${number(s.within[7][1])} ms, 95% within ${number(s.within[13][1])} ms`).join('; '),
+    `${s.name}: half within ${at(s, 0.5)} ms, 95% within ${at(s, 0.95)} ms`).join('; '),
     270, () => [{ padding: [10, 24, 0, 0], legend: { live: true },
       scales: { x: { time: false }, y: { distr: 3, log: 10, range: () => [low, high] } },
       axes: [axis({ values: (u, t) => t.map(v => v + '%'), size: 32 }),
@@ -212,7 +212,7 @@ export function latencies(sides, slo) {
     [x, ...ys]]);
 }
 
-/* Bars: rows [{name, n, more}] of `of`. */
+/* Bars: rows [{name, n, kind}] of `of`; kind: a class of the style sheet, or none. */
 export function bars(rows, of) {
   return el('ul.bars', {}, rows.map(row => {
     const bar = el('span.bar' + (row.kind ? '.' + row.kind : ''), { 'aria-hidden': 'true' });
@@ -222,14 +222,13 @@ export function bars(rows, of) {
   }));
 }
 
-/* Dots, one for each repeat, the range they span and their median; sides: [{name, values}]. */
-export function dots(title, sides, digits, from0) {
+/* Dots from 0 on, one for each repeat, the range they span and their median; sides:
+ * [{name, colour, values}]. */
+export function dots(title, sides, digits) {
   const all = sides.flatMap(s => s.values).filter(v => v !== null);
   if (!all.length) return null;
-  let low = from0 ? 0 : Math.min(...all), high = Math.max(...all);
-  if (low === high) high = low + (Math.abs(low) || 1);
-  const row = 34, left = 0, width = 560, pad = 14, height = sides.length * (row + 16) + 26;
-  const at = v => pad + (v - low) / (high - low) * (width - 2 * pad);
+  const high = Math.max(...all) || 1, row = 34, width = 560, pad = 14, height = sides.length * (row + 16) + 26;
+  const at = v => pad + v / high * (width - 2 * pad);
   const picture = svg('svg', { viewBox: `0 0 ${width} ${height}`, role: 'img', class: 'dots',
     'aria-label': title + ': ' + sides.map(s => `${s.name} ${s.values.map(digits).join(', ')}`).join('; ') });
   sides.forEach((side, i) => {
@@ -247,7 +246,7 @@ export function dots(title, sides, digits, from0) {
       ...values.map(v => svg('circle', { cx: at(v), cy: y, r: 4.5, class: 'dot s' + side.colour })),
       svg('text', { x: width - pad, y: y - 14, class: 'end' }, 'median ' + digits(mid)));
   });
-  picture.append(svg('text', { x: pad, y: height - 2, class: 'tick' }, digits(low)),
+  picture.append(svg('text', { x: pad, y: height - 2, class: 'tick' }, digits(0)),
     svg('text', { x: width - pad, y: height - 2, class: 'tick end' }, digits(high)));
   return el('figure', {}, el('figcaption', {}, title), picture);
 }

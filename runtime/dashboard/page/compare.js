@@ -40,7 +40,7 @@ export function compare(data) {
     data.caveats.length ? section('weak', 'What weakens this page', caveats(data.caveats)) : null,
     section('bought', 'What it bought', candidates.map(bought)),
     section('repeats', 'Repeat by repeat',
-      el('div.pair', {}, dots('p95 TTFT of served requests, ms', of('p95_ttft_ms'), number, true), dots('goodput', of('goodput'), share, true)),
+      el('div.pair', {}, dots('p95 TTFT of served requests, ms', of('p95_ttft_ms'), number), dots('goodput', of('goodput'), share)),
       table('Every repeat', ['run', 'finding', term('offered'), term('refused'), 'p50 ms', 'p95 ms', term('goodput')],
         sides.flatMap(s => s.repeats.map(r => [`${s.name} ${r.run || '(unnamed)'}`, chip(r.verdict), r.offered, percent(r.refused_share), number(r.p50_ttft_ms), number(r.p95_ttft_ms), share(r.goodput)])))),
     curves.some(c => c.within.length) ? section('ttft', 'TTFT by share of served requests', latencies(curves, slo),

@@ -54,20 +54,11 @@ export function percent(share) {
 export function share(value) {
   return value === null || value === undefined ? '--' : value.toFixed(3);
 }
-export function signed(value, digits) {
-  return (value > 0 ? '+' : '') + digits(value);
-}
 export function plural(n, one, many) {
   return n === 1 ? one : many;
 }
 export function ratio(n, of) {
   return of ? n / of : null;
-}
-/* "2630 (2530-2830)" of {median, min, max}. */
-export function spread(of, digits) {
-  if (of.median === null) return '--';
-  return of.min !== of.max
-    ? `${digits(of.median)} (${digits(of.min)}-${digits(of.max)})` : digits(of.median);
 }
 
 /* --- tables */
@@ -77,7 +68,7 @@ export function spread(of, digits) {
 export function table(caption, columns, rows, options = {}) {
   return el('div.scroll', { tabindex: 0, role: 'region', 'aria-label': caption },
     el('table', { class: options.wide ? 'wide' : null },
-      el('caption', { class: options.shown ? null : 'unseen' }, caption),
+      el('caption.unseen', {}, caption),
       el('thead', {}, el('tr', {}, columns.map((c, i) =>
         el('th', { scope: 'col', class: i && !options.text ? 'n' : null }, c)))),
       el('tbody', {}, rows.map(row => el('tr', {}, row.map((cell, i) => i === 0

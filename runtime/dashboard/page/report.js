@@ -19,13 +19,15 @@ function who(run) {
   const given = Object.entries(run.params).map(([name, value]) => el('span.param', {},
     `${name}=${exact(value)}`, run.provenance[name] ? el('small', {}, ' ', run.provenance[name]) : null));
   return el('dl.who', {}, row('experiment', run.experiment),
-    row('policy', run.policy && run.policy + (run.baseline ? ' (baseline)' : '') + (run.shadow ? ' (shadow)' : '')),
+    row('policy', run.policy && run.policy + (run.baseline ? ' (baseline)' : '') + (run.shadow || run.watched ? ' (shadow)' : '')),
     given.length ? row('parameters', el('span', {}, given)) : null, row('run', run.run),
     row('notes', run.notes), row('log', run.logs.join(', ')));
 }
 
 function tiles(run) {
   const tile = (word, value, note) => el('div.tile', {}, el('dt', {}, term(word)), el('dd', {}, value, note ? el('small', {}, note) : null));
+  if (run.watched)
+    return el('dl.tiles', {}, tile('samples', number(run.offered)), tile('would have refused', number(run.not_enforced), percent(ratio(run.not_enforced, run.offered))));
   return el('dl.tiles', {}, tile('offered', number(run.offered), run.rate === null ? null : `${number(run.rate)}/s`),
     tile('admitted', number(run.admitted), percent(ratio(run.admitted, run.offered))),
     tile('refused', number(run.refused), percent(ratio(run.refused, run.offered))),
@@ -69,10 +71,11 @@ function liveness(run, id) {
     el('ul.plain', {}, words.map(w => el('li', {}, w))));
 }
 
-/* "a, b and c (why)": those without a reading need no row each. */
+/* Those without a reading need no row each: who has a reason says it, the rest are named together. */
 export function absentees(absent) {
-  const names = Object.keys(absent).map(n => absent[n] ? `${n} (throughout: ${absent[n]})` : n);
-  return names.length ? el('p.note', {}, 'Never supplied: ', names.join(', '), '.') : null;
+  const told = Object.entries(absent).filter(([, why]) => why), rest = Object.keys(absent).filter(n => !absent[n]);
+  return [told.map(([n, why]) => el('p.note', {}, `${n}: absent${why.includes(' ') ? '' : ' throughout'}: ${why}.`)),
+    rest.length ? el('p.note', {}, 'Never supplied: ', rest.join(', '), '.') : null];
 }
 
 function signals(run, id) {
@@ -102,8 +105,18 @@ function arms(run) {
     el('p.note', {}, 'Both arms share one engine: what the policy refuses in the one frees capacity for the other, so the difference between them is less than governing all would make.')];
 }
 
+/* Of a watch: there is no request behind a sample. */
+function wouldDo(run, id) {
+  const words = Object.keys(run.by_reason_not_enforced);
+  return section(id + 'did', 'What it would have done',
+    el('p', {}, `Would have refused at ${run.not_enforced} of ${run.offered} ${plural(run.offered, 'sample', 'samples')} (${percent(ratio(run.not_enforced, run.offered))}).`),
+    bars(words.map(word => ({ name: word || '(no reason given)', n: run.by_reason_not_enforced[word] })), run.offered),
+    el('p.note', {}, 'A watch sees no request: what this would have cost or bought cannot be said.'));
+}
+
 function did(run, id) {
   if (!run.decisions && !run.offered) return null;
+  if (run.watched) return wouldDo(run, id);
   const of = n => percent(ratio(n, run.offered));
   const words = [...new Set([...Object.keys(run.by_reason), ...Object.keys(run.by_reason_not_enforced)])];
   return section(id + 'did', 'What it did',
@@ -119,7 +132,7 @@ function did(run, id) {
 
 function cost(run, id) {
   const c = run.cost, t = run.ttft_ms;
-  if (!run.decisions && !run.offered) return null;
+  if (run.watched || (!run.decisions && !run.offered)) return null;
   return section(id + 'cost', 'What it cost', caveats(c.caveats),
     el('ul.plain', {},
       run.refused_by_fault ? el('li', {}, `Refused by a fault ${run.refused_by_fault}.`) : null,
@@ -215,7 +228,8 @@ export function report(data) {
     el('p.note', {}, 'Told apart by what their lines say.'), caveats(unread),
     data.runs.map((run, i) => {
       const details = el('details.run', { id: 'run-' + i }, el('summary', {}, el('h2', {}, chip(run.verdict), ' ', nameOf(run)),
-        el('span', {}, ` ${run.offered} offered, ${percent(ratio(run.refused, run.offered))} refused, goodput ${share(run.goodput)}`)));
+        el('span', {}, run.watched ? ` would have refused at ${run.not_enforced} of ${run.offered} samples`
+          : ` ${run.offered} offered, ${percent(ratio(run.refused, run.offered))} refused, goodput ${share(run.goodput)}`)));
       details.addEventListener('toggle', () => {
         if (details.open && details.children.length === 1) details.append(...[runPage(run, `r${i}-`)].flat().filter(Boolean));
       });

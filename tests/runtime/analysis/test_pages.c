@@ -353,6 +353,7 @@ START_TEST(the_report_has_exactly_its_keys)
                                        "notes",
                                        "logs",
                                        "shadow",
+                                       "watched",
                                        "provenance",
                                        "caveats",
                                        "decisions",

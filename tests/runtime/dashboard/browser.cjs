@@ -2,11 +2,11 @@
 // The pages in a real browser: claims as TAP on stdout.
 //
 //     node browser.cjs MODULES CHROMIUM PICTURES REPORT.html REPORT.json COMPARE.html COMPARE.json
-//         URL EXPERIMENTS.json HOSTILE.html FLAT.html SPIKE.html
+//         URL EXPERIMENTS.json HOSTILE.html FLAT.html SPIKE.html WATCHED.html ABSENT.html
 //
 // MODULES holds playwright-core and axe-core. URL is a dashboard over the logs that the JSON is of. PICTURES: a
 // folder for what the pages look like, or -.
-const [modules, chromium, pictures, reportHtml, reportJson, compareHtml, compareJson, url, experimentsJson, hostileHtml, flatHtml, spikeHtml] = process.argv.slice(2);
+const [modules, chromium, pictures, reportHtml, reportJson, compareHtml, compareJson, url, experimentsJson, hostileHtml, flatHtml, spikeHtml, watchedHtml, absentHtml] = process.argv.slice(2);
 const fs = require('fs');
 const playwright = require(`${modules}/playwright-core`);
 const axe = fs.readFileSync(`${modules}/axe-core/axe.min.js`, 'utf8');
@@ -106,6 +106,21 @@ async function main() {
     assert.strictEqual(await page.evaluate(() => window.broken), undefined);
     has(await text(page), '</script><script>window.broken=1</script>');
     assert.strictEqual(await page.locator('main img').count(), 0);
+    await page.close();
+  });
+  await claim('of a watch it says at how many samples, and nothing that only requests have', async () => {
+    const page = await open(watchedHtml), whole = await text(page);
+    has(whole, 'policy kv_threshold (shadow)');
+    has(whole, 'What it would have done Would have refused at 2 of 4 samples (50.0%).');
+    has(whole, 'kv_pressure 2 (50.0%)');
+    for (const word of ['What it cost', 'goodput 0', 'Admitted', 'TTFT of served']) assert(!whole.includes(word), word);
+    await page.close();
+  });
+  await claim('a signal that lines give reasons for is not called never supplied', async () => {
+    const page = await open(absentHtml), whole = await text(page);
+    has(whole, 'ttft_p95: absent: nothing_observed 3 of 4, first_sample 1.');
+    assert(!whole.includes('(throughout: '));
+    assert(!/Never supplied:[^.]*ttft_p95/.test(whole));
     await page.close();
   });
   await claim('a term explains itself by pointer and by keyboard, and Escape takes it away', async () => {
