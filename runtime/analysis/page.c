@@ -14,7 +14,8 @@ static struct adp_digits number(const char *format, double value)
 {
     struct adp_digits digits = { "--" };
     if (!isnan(value))
-        snprintf(digits.text, sizeof digits.text, format, value);
+        snprintf(digits.text, sizeof digits.text, format,
+                 value == 0 ? 0.0 : value); /* not "-0" */
     return digits;
 }
 
@@ -23,6 +24,11 @@ struct adp_digits adp_page_number(double value)
     double size = fabs(value);
     bool whole = value == floor(value);
     return number(size < 1e7 && (whole || size >= 1000) ? "%.0f" : "%.3g", value);
+}
+
+struct adp_digits adp_page_value(double value)
+{
+    return number("%.6g", value);
 }
 
 struct adp_digits adp_page_exact(double value)

@@ -17,6 +17,8 @@ struct adp_digits {
 
 /* A reading: whole numbers whole, others to three digits; "--" for NaN. */
 struct adp_digits adp_page_number(double value);
+/* One to be held against others: to six digits. */
+struct adp_digits adp_page_value(double value);
 /* A threshold or parameter: as many digits as were written, up to ten. */
 struct adp_digits adp_page_exact(double value);
 /* "63.5%"; "--" for NaN. */

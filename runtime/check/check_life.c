@@ -4,24 +4,13 @@
 #include "runtime/check/checks.h"
 
 #include "runtime/check/hooks.h"
+#include "runtime/check/process.h"
 #include "runtime/check/traffic.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
-
-static uint32_t count_entries(const char *folder)
-{
-    uint32_t n = 0;
-    DIR *d = opendir(folder);
-    while (d && readdir(d))
-        n++;
-    if (d)
-        closedir(d);
-    return n;
-}
 
 /* Loads it so that its allocations are seen. Its head is read again once its calls are
  * led past us: it may name free itself as its destroy. */
@@ -58,8 +47,8 @@ void adp_check_leaves_nothing(struct adp_trial *trial)
     live(&subject, &plan, &start); /* what is made once, by libc too, is made now */
 
     struct adp_memory first = adp_hooks_memory();
-    uint32_t threads = count_entries("/proc/self/task");
-    uint32_t fds = count_entries("/proc/self/fd");
+    uint32_t threads = adp_process_entries("/proc/self/task");
+    uint32_t fds = adp_process_entries("/proc/self/fd");
     size_t heap = mallinfo2().uordblks;
     for (uint32_t i = 0; i < lives; i++) {
         plan.seed = adp_subject_next(&seed);
@@ -81,9 +70,9 @@ void adp_check_leaves_nothing(struct adp_trial *trial)
     if (heap_after > heap + NOISE)
         adp_trial_fail(trial, "%u lives of an instance let the heap grow by %zu bytes",
                        lives, heap_after - heap);
-    if (count_entries("/proc/self/task") > threads)
+    if (adp_process_entries("/proc/self/task") > threads)
         adp_trial_fail(trial, "%u lives of an instance left threads running", lives);
-    if (count_entries("/proc/self/fd") > fds)
+    if (adp_process_entries("/proc/self/fd") > fds)
         adp_trial_fail(trial, "%u lives of an instance left descriptors open", lives);
 }
 

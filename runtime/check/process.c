@@ -27,7 +27,7 @@ uint64_t adp_process_fpu(void)
 #endif
 }
 
-static uint32_t count_entries(const char *folder)
+uint32_t adp_process_entries(const char *folder)
 {
     uint32_t n = 0;
     DIR *d = opendir(folder);
@@ -79,7 +79,7 @@ void adp_process_read(struct adp_process *p)
     p->umask = umask(0);
     umask(p->umask);
     read_environment(p);
-    p->threads = count_entries("/proc/self/task");
+    p->threads = adp_process_entries("/proc/self/task");
     read_fds(p);
 }
 

@@ -27,6 +27,8 @@ struct adp_process {
 
 /* Rounding, traps, and whether small numbers are flushed to 0, of this thread. */
 uint64_t adp_process_fpu(void);
+/* How many there are in this folder, "." and ".." too; 0: it cannot be read. */
+uint32_t adp_process_entries(const char *folder);
 void adp_process_read(struct adp_process *ret);
 /* Ends the check when the two differ: "<what> changed the umask: ...". */
 void adp_process_compare(struct adp_trial *trial, const char *what,

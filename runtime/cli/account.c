@@ -34,17 +34,6 @@ static bool wanted(const struct adp_account *a, uint32_t signal, const char **re
     return true;
 }
 
-/* A number in at most 6 significant digits; the text lives until the fourth call from
- * now. */
-static const char *number(double value)
-{
-    static char texts[4][32];
-    static unsigned turn;
-    char *text = texts[turn++ % 4];
-    snprintf(text, sizeof texts[0], "%.6g", value == 0 ? 0.0 : value); /* not "-0" */
-    return text;
-}
-
 /* --- a page, for people --- */
 
 static void print_skipped(const struct adp_reading *r)
@@ -64,7 +53,7 @@ static void print_present(const struct adp_account *a, uint32_t i)
     adp_page_put(stdout, "from %s  (%u series", source_text(a, i), r->taken);
     print_skipped(r);
     if (r->age_s > 0)
-        adp_page_put(stdout, "; %s s old", number(r->age_s));
+        adp_page_put(stdout, "; %s s old", adp_page_value(r->age_s).text);
     adp_page_put(stdout, ")\n");
 }
 
@@ -87,12 +76,14 @@ static void print_absent(const struct adp_account *a, uint32_t i)
         else
             adp_page_put(stdout, "; %s needs a second page: --twice", source);
     } else if (r->why == ADP_WHY_ABOVE_LAST_BOUND) {
-        adp_page_put(stdout, "; more than %s in %s", number(r->bound), source);
+        adp_page_put(stdout, "; more than %s in %s", adp_page_value(r->bound).text,
+                     source);
     } else if (r->why == ADP_WHY_OUT_OF_RANGE) {
         double lo, hi;
         adp_signals_range(a->set, i, &lo, &hi);
-        adp_page_put(stdout, ": %s in %s, expected %s to %s", number(r->outside), source,
-                     number(lo), number(hi));
+        adp_page_put(stdout, ": %s in %s, expected %s to %s",
+                     adp_page_value(r->outside).text, source, adp_page_value(lo).text,
+                     adp_page_value(hi).text);
         print_skipped(r);
     } else if (r->why == ADP_WHY_AMBIGUOUS) {
         adp_page_put(stdout, "; series of %s differ in %s, declare aggregate:", source,
@@ -124,7 +115,7 @@ void adp_account_print(const struct adp_account *account)
     for (uint32_t i = 0; i < adp_signals_count(a->set); i++) {
         bool present = a->reading[i].why == ADP_WHY_PRESENT;
         adp_page_put(stdout, "  %-16s %12s %-9s ", adp_signals_name(a->set, i),
-                     present ? number(a->reading[i].value) : "--",
+                     present ? adp_page_value(a->reading[i].value).text : "--",
                      adp_signals_unit(a->set, i));
         if (present)
             print_present(a, i);
@@ -273,13 +264,14 @@ void adp_account_print_set(const struct adp_signals *set)
         adp_page_put(stdout, "%s  %s", adp_signals_name(set, i),
                      adp_signals_unit(set, i));
         if (isfinite(lo) && isfinite(hi))
-            adp_page_put(stdout, ", %s to %s", number(lo), number(hi));
+            adp_page_put(stdout, ", %s to %s", adp_page_value(lo).text,
+                         adp_page_value(hi).text);
         else if (isfinite(lo))
-            adp_page_put(stdout, ", from %s", number(lo));
+            adp_page_put(stdout, ", from %s", adp_page_value(lo).text);
         else if (isfinite(hi))
-            adp_page_put(stdout, ", up to %s", number(hi));
+            adp_page_put(stdout, ", up to %s", adp_page_value(hi).text);
         adp_page_put(stdout, ", at most %s s old%s%s\n",
-                     number((double)adp_signals_age_limit(set, i) * 1e-9),
+                     adp_page_value((double)adp_signals_age_limit(set, i) * 1e-9).text,
                      about ? ": " : "", about ? about : "");
         print_sources(set, i);
         adp_page_put(stdout, "\n");

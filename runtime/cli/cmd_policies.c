@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* admitperf policies: what can be loaded here, and what it reads, takes and refuses. */
 #include "core/line.h"
-#include "core/number.h"
+#include "runtime/analysis/page.h"
 #include "runtime/cli/args.h"
 #include "runtime/check/child.h"
 #include "runtime/check/sandbox.h"
 #include "runtime/cli/say.h"
 #include "runtime/loader/loader.h"
+#include "runtime/loader/table.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -59,16 +60,6 @@ static const char *kind_word(uint32_t kind)
     return kind == ADP_I64 ? "integer" : kind == ADP_BOOL ? "boolean" : "number";
 }
 
-/* A number as it is read back; the text lives until the fourth call from now. */
-static const char *number(double value)
-{
-    static char texts[4][ADP_NUMBER_MAX + 1];
-    static unsigned turn;
-    char *text = texts[turn++ % 4];
-    text[adp_number_print(text, value)] = '\0';
-    return text;
-}
-
 /* Columns of the longest name of a signal or parameter, 16 at least. */
 static int name_width(const struct adp_loaded *loaded)
 {
@@ -88,12 +79,12 @@ static void print_param(const struct adp_param *p, const char *lead, int width,
                         bool whole)
 {
     const char *unit = p->unit && p->unit[0] ? p->unit : kind_word(p->kind);
-    printf("  %-8s  %-*s  %s, %s to %s, ", lead, width, p->name, unit, number(p->lo),
-           number(p->hi));
+    printf("  %-8s  %-*s  %s, %s to %s, ", lead, width, p->name, unit,
+           adp_page_exact(p->lo).text, adp_page_exact(p->hi).text);
     if (p->flags & ADP_REQUIRED)
         printf("required\n");
     else
-        printf("default %s\n", number(p->dflt));
+        printf("default %s\n", adp_page_exact(p->dflt).text);
     if (whole && p->doc)
         printf("  %-8s  %-*s  %s\n", "", width, "", p->doc);
 }
@@ -229,25 +220,14 @@ static void write_tables(struct adp_line *out, const struct adp_loaded *loaded)
 
 static void write_card(struct adp_line *out, const struct adp_loaded *loaded)
 {
-    struct adp_card c = adp_loaded_card(loaded);
-    const struct {
-        const char *name, *value;
-    } rows[] = {
-        { "unit", c.unit },
-        { "setting", c.setting },
-        { "slo_awareness", c.slo_awareness },
-        { "signal_quantity", c.signal_quantity },
-        { "signal_structure", c.signal_structure },
-        { "metadata_assumed", c.metadata_assumed },
-        { "portability", c.portability },
-        { "source", c.source },
-        { "margin_unit", c.margin_unit },
-    };
+    struct adp_card card = adp_loaded_card(loaded);
+    struct adp_card_text rows[ADP_CARD_TEXTS];
+    adp_card_texts(&card, rows);
     adp_line_key(out, "card");
     adp_line_puts(out, "{");
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        adp_line_key(out, rows[i].name);
-        adp_line_string_or_null(out, rows[i].value);
+    for (size_t i = 0; i < ADP_CARD_TEXTS; i++) {
+        adp_line_key(out, rows[i].key);
+        adp_line_string_or_null(out, rows[i].text);
     }
     adp_line_puts(out, "}");
 }

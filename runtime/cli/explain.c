@@ -7,6 +7,7 @@
 #include "core/line.h"
 #include "core/number.h"
 #include "core/reason.h"
+#include "runtime/analysis/page.h"
 #include "runtime/cli/say.h"
 #include "runtime/host/reach.h"
 
@@ -47,17 +48,6 @@ static const char *why_of(const struct adp_explained *e, uint32_t signal)
     return adp_why_word(why == ADP_WHY_PRESENT ? ADP_WHY_STALE : why);
 }
 
-/* A number in at most 6 significant digits; the text lives until the fourth call from
- * now. */
-static const char *number(double value)
-{
-    static char texts[4][32];
-    static unsigned turn;
-    char *text = texts[turn++ % 4];
-    snprintf(text, sizeof texts[0], "%.6g", value == 0 ? 0.0 : value); /* not "-0" */
-    return text;
-}
-
 /* --- for people --- */
 
 static void print_verdict(const struct adp_explained *e)
@@ -83,11 +73,11 @@ static void print_enforcement(const struct adp_explained *e)
     printf("  arm       %s: ", e->why.governed ? "governed" : "ungoverned");
     if (e->request_id)
         printf("this request id falls on %s of a split that governs below %s\n",
-               number(e->why.arm), number(share));
+               adp_page_value(e->why.arm).text, adp_page_value(share).text);
     else
         printf("without a request id a request is governed when enforce is 1, and it "
                "is %s\n",
-               number(share));
+               adp_page_value(share).text);
     printf("  enforced  %s: the host is told %s, %u\n",
            e->decision.enforced ? "yes" : "no", verdict_word(e->decision.action),
            e->decision.status);
@@ -97,7 +87,8 @@ static void print_enforcement(const struct adp_explained *e)
 static int gate_words(const struct adp_gate_state *g, char *to, size_t cap)
 {
     return snprintf(to, cap, "%s %s %s", g->signal, g->op,
-                    g->has_threshold ? number(g->threshold) : "(no fixed threshold)");
+                    g->has_threshold ? adp_page_value(g->threshold).text
+                                     : "(no fixed threshold)");
 }
 
 static void print_gate(const struct adp_gate_state *g, int width)
@@ -108,12 +99,13 @@ static void print_gate(const struct adp_gate_state *g, int width)
     if (!g->has_value)
         printf("   absent: an absent signal holds no gate\n");
     else if (!g->has_threshold)
-        printf("   reads %s\n", number(g->value));
+        printf("   reads %s\n", adp_page_value(g->value).text);
     else if (g->held)
-        printf("   holds: reads %s, %s beyond\n", number(g->value), number(g->distance));
+        printf("   holds: reads %s, %s beyond\n", adp_page_value(g->value).text,
+               adp_page_value(g->distance).text);
     else
-        printf("   does not hold: reads %s, %s short\n", number(g->value),
-               number(fabs(g->distance)));
+        printf("   does not hold: reads %s, %s short\n", adp_page_value(g->value).text,
+               adp_page_value(fabs(g->distance)).text);
 }
 
 /* What is disclosed, and the capacity that the engine tells where none is. */
@@ -173,7 +165,8 @@ static void print_outside(const struct adp_explained *e, uint32_t i,
     double lo, hi;
     enum adp_aggregate aggregate;
     adp_signals_range(signals(e), i, &lo, &hi);
-    printf(": %s, expected %s to %s", number(r->outside), number(lo), number(hi));
+    printf(": %s, expected %s to %s", adp_page_value(r->outside).text,
+           adp_page_value(lo).text, adp_page_value(hi).text);
     if (r->source >= 0)
         printf(" in %s", adp_expr_text(adp_signals_source(
                              signals(e), i, (uint32_t)r->source, &aggregate)));
@@ -207,7 +200,8 @@ static void print_signals(const struct adp_explained *e)
         const char *mark = is_read(e, i) ? "*" : " ";
         const char *name = adp_signals_name(signals(e), i);
         if (is_present(e, i))
-            printf("%s %-16s %12s  from %s", mark, name, number(e->why.value[i]),
+            printf("%s %-16s %12s  from %s", mark, name,
+                   adp_page_value(e->why.value[i]).text,
                    source_of(e, i) ? source_of(e, i) : "the host");
         else
             printf("%s %-16s %12s  absent: %s", mark, name, "--", why_of(e, i));

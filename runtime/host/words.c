@@ -3,6 +3,7 @@
 #include "runtime/host/words.h"
 
 #include "core/write.h"
+#include "runtime/loader/table.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -99,24 +100,13 @@ static void put_card(struct adp_line *to, const struct adp_loaded *loaded,
                      const struct adp_signals *signals, const uint32_t *slot_of)
 {
     struct adp_card card = adp_loaded_card(loaded);
-    const struct {
-        const char *key, *word;
-    } words[] = {
-        { "unit", card.unit },
-        { "setting", card.setting },
-        { "slo_awareness", card.slo_awareness },
-        { "signal_quantity", card.signal_quantity },
-        { "signal_structure", card.signal_structure },
-        { "metadata_assumed", card.metadata_assumed },
-        { "portability", card.portability },
-        { "source", card.source },
-        { "margin_unit", card.margin_unit },
-    };
+    struct adp_card_text words[ADP_CARD_TEXTS];
+    adp_card_texts(&card, words);
     adp_line_key(to, "card");
     adp_line_puts(to, "{");
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+    for (size_t i = 0; i < ADP_CARD_TEXTS; i++) {
         adp_line_key(to, words[i].key);
-        adp_line_string_or_null(to, words[i].word);
+        adp_line_string_or_null(to, words[i].text);
     }
     put_gates(to, loaded, signals, slot_of);
     adp_line_puts(to, "}");

@@ -137,22 +137,11 @@ static int check_card(struct check *c, const struct adp_policy *p)
     if (r < 0)
         return r;
     struct adp_card card = adp_table_card(p);
-    const struct {
-        const char *field, *text;
-    } rows[] = {
-        { "unit", card.unit },
-        { "setting", card.setting },
-        { "slo_awareness", card.slo_awareness },
-        { "signal_quantity", card.signal_quantity },
-        { "signal_structure", card.signal_structure },
-        { "metadata_assumed", card.metadata_assumed },
-        { "portability", card.portability },
-        { "source", card.source },
-        { "margin_unit", card.margin_unit },
-    };
+    struct adp_card_text rows[ADP_CARD_TEXTS];
+    adp_card_texts(&card, rows);
     snprintf(c->row, sizeof c->row, "card: ");
-    for (size_t i = 0; r == 0 && i < sizeof rows / sizeof rows[0]; i++)
-        r = check_text(c, rows[i].field, rows[i].text);
+    for (size_t i = 0; r == 0 && i < ADP_CARD_TEXTS; i++)
+        r = check_text(c, rows[i].key, rows[i].text);
     c->row[0] = '\0';
     return r;
 }

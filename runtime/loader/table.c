@@ -2,6 +2,7 @@
 /* Rows of the tables a policy declares. */
 #include "runtime/loader/table.h"
 
+#include <assert.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -38,4 +39,21 @@ struct adp_card adp_table_card(const struct adp_policy *policy)
     if (policy->card)
         row(policy->card, policy->card_size, 0, &card, sizeof card);
     return card;
+}
+
+void adp_card_texts(const struct adp_card *card, struct adp_card_text ret[ADP_CARD_TEXTS])
+{
+    const struct adp_card_text texts[] = {
+        { "unit", card->unit },
+        { "setting", card->setting },
+        { "slo_awareness", card->slo_awareness },
+        { "signal_quantity", card->signal_quantity },
+        { "signal_structure", card->signal_structure },
+        { "metadata_assumed", card->metadata_assumed },
+        { "portability", card->portability },
+        { "source", card->source },
+        { "margin_unit", card->margin_unit },
+    };
+    static_assert(sizeof texts / sizeof texts[0] == ADP_CARD_TEXTS, "every text");
+    memcpy(ret, texts, sizeof texts);
 }
