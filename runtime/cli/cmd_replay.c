@@ -49,11 +49,12 @@ const struct adp_command adp_cmd_replay = {
         "and how near the gate came.",
     .options = options,
     .example = "admitperf replay --policy kv_threshold:threshold=0.8 week.jsonl",
-    .exits =
-        "0    the page and the logs were written\n"
-        "2    bad usage, a policy that does not load, a log that cannot be read, a trace\n"
-        "     in which every sample failed\n"
-        "130  stopped by SIGINT, 143 by SIGTERM; the page is of what was asked until then",
+    .exits = "0    the page and the logs were written\n"
+             "2    bad usage, a policy that does not load, a log that cannot be read, a "
+             "trace\n"
+             "     in which every sample failed\n"
+             "130  stopped by SIGINT, 143 by SIGTERM; the page is of what was asked "
+             "until then",
     .run = run,
 };
 
