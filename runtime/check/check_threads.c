@@ -14,16 +14,22 @@
 
 /* --- C1 --- */
 
-enum { THREADS = 4, REQUESTS = 500, MILLISECONDS = 300, LEAST = 100000, AGAIN = 16 };
+enum { THREADS = 4, REQUESTS = 500, AGAIN = 16 };
+/* How long they are left to each other: all three of these, but no longer than that. */
+enum { MILLISECONDS = 300, DECISIONS = 100000, STOPS = 400, LONGEST_MS = 3000 };
+enum { STEP_NS = 50000, PATIENCE = 400 };
 
 /* Shared by the threads of one run. */
 struct crowd {
     const struct adp_subject *subject; /* of the whole check */
     struct adp_instance *instance;     /* one, for all of them */
     bool stateless;                    /* each answer is known beforehand */
-    uint64_t span_ns, least; /* it takes so long, and as many decisions of each */
-    _Atomic uint64_t decisions;
-    _Atomic uint32_t running; /* threads that have not ended */
+    uint64_t span_ns, least, least_stops;
+    _Atomic uint64_t decisions; /* of threads that have ended */
+    _Atomic uint64_t turns;     /* decisions, as they are made */
+    _Atomic uint64_t stops;     /* of a thread, while the others went on */
+    _Atomic bool aside;         /* one is stopped, or is about to be */
+    _Atomic uint32_t running;   /* threads that have not ended */
     pthread_barrier_t start;
 };
 
@@ -64,7 +70,16 @@ static void decide(const struct member *m, uint32_t i, const struct adp_view *vi
     *ret = (struct adp_answer) { .verdict = { .size = sizeof ret->verdict,
                                               .binding = ADP_NONE } };
     crowd->subject->policy->decide(crowd->instance->self, view, &ret->verdict);
+    atomic_fetch_add_explicit(&m->crowd->turns, 1, memory_order_relaxed);
     judge(m, i, &ret->verdict);
+}
+
+static bool is_over(const struct crowd *crowd, uint64_t start_ns, uint64_t decisions)
+{
+    uint64_t ns = now_ns() - start_ns;
+    return ns >= LONGEST_MS * UINT64_C(1000000) ||
+           (ns >= crowd->span_ns && decisions >= crowd->least &&
+            atomic_load(&crowd->stops) >= crowd->least_stops);
 }
 
 /* The same stream again and again: in a few milliseconds the threads of a busy machine
@@ -79,8 +94,8 @@ static void *run(void *ctx)
     uint64_t decisions = 0;
     uint32_t again = crowd->stateless ? AGAIN : 1;
     pthread_barrier_wait(&crowd->start);
-    uint64_t until_ns = now_ns() + crowd->span_ns;
-    while (now_ns() < until_ns || decisions < crowd->least) {
+    uint64_t start_ns = now_ns();
+    while (!is_over(crowd, start_ns, decisions)) {
         adp_traffic_init(&t, crowd->subject, &m->plan, m->param);
         for (uint32_t i = 0; i < REQUESTS; i++) {
             const struct adp_view *view = adp_traffic_next(&t);
@@ -97,21 +112,34 @@ static void *run(void *ctx)
     return NULL;
 }
 
+static struct crowd *_Atomic disturbed; /* a signal's handler is told nothing else */
+
+/* Until each of the others can have come by, however busy the machine is; they may be
+ * ending, so not for ever. */
 static void stand_aside(int signal)
 {
-    struct timespec moment = { 0, 200000 };
+    struct crowd *crowd = atomic_load(&disturbed);
+    struct timespec step = { 0, STEP_NS };
+    uint64_t turns = atomic_load(&crowd->turns);
     (void)signal;
-    nanosleep(&moment, NULL);
+    for (int i = 0; i < PATIENCE && atomic_load(&crowd->turns) - turns < THREADS; i++)
+        nanosleep(&step, NULL);
+    if (atomic_load(&crowd->turns) - turns >= THREADS)
+        atomic_fetch_add(&crowd->stops, 1);
+    atomic_store(&crowd->aside, false);
 }
 
 /* Stops one thread after the other wherever it is, mostly in the middle of decide, and
  * lets the others go first: on one busy processor they would hardly ever meet there. */
 static void disturb(struct crowd *crowd, const pthread_t *threads)
 {
-    struct timespec moment = { 0, 100000 };
+    struct timespec step = { 0, STEP_NS };
     for (uint32_t i = 0; atomic_load(&crowd->running); i++) {
-        pthread_kill(threads[i % THREADS], SIGUSR1);
-        nanosleep(&moment, NULL);
+        atomic_store(&crowd->aside, true);
+        pthread_kill(threads[i % THREADS], SIGUSR1); /* it may have ended */
+        for (int k = 0; k < 2 * PATIENCE && atomic_load(&crowd->aside); k++)
+            if (nanosleep(&step, NULL) == 0 && atomic_load(&crowd->running) < THREADS)
+                break;
     }
 }
 
@@ -121,6 +149,7 @@ static void start(struct adp_trial *trial, struct crowd *crowd, struct member *m
     pthread_t threads[THREADS];
     sigemptyset(&action.sa_mask);
     sigaction(SIGUSR1, &action, NULL);
+    atomic_store(&disturbed, crowd);
     atomic_store(&crowd->running, THREADS);
     for (int i = 0; i < THREADS; i++)
         if (pthread_create(&threads[i], NULL, run, &members[i]) != 0)
@@ -156,7 +185,8 @@ void adp_check_is_concurrent(struct adp_trial *trial)
     pthread_barrier_init(&crowd.start, NULL, THREADS);
     adp_trial_doing(trial, "among %d threads", THREADS);
     crowd.span_ns = adp_trial_share(trial, MILLISECONDS) * UINT64_C(1000000);
-    crowd.least = adp_trial_share(trial, LEAST);
+    crowd.least = adp_trial_share(trial, DECISIONS);
+    crowd.least_stops = adp_trial_share(trial, STOPS);
     adp_trial_at(trial, ADP_CALL_DECIDE);
     start(trial, &crowd, members);
     adp_subject_destroy(&subject, &instance);
