@@ -73,6 +73,7 @@ static const struct {
     { "b4_tenant_key", "unknown facts", { 0 } },
     { "b5_beyond_signals", "goes beyond view->signal: byte 8 of 8", { 0 } },
     { "b5_keeps_param", "it looks at setup->param after the call", { 0 } },
+    { "b5_keeps_saved", "it looks at setup->saved after the call", { 0 } },
     { "b5_keeps_tenant", "it looks at request->tenant after the call", { 0 } },
     { "b5_new_bits", "64 bytes longer and with bits that are new", { 0 } },
     { "b5_newer_field", "goes beyond adp_view: byte 72 of 72", { 0 } },
