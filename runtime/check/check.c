@@ -119,6 +119,11 @@ static const struct check {
       adp_check_calls_change_nothing,
       "leave rounding and floating-point traps, signals, locale, folder, umask and "
       "environment as they are: they are the host's, and every other policy's" },
+    { "B14", "a parameter that may change does", 9, "B3", "S2 B1",
+      adp_check_takes_changed_parameters,
+      "read it from view->param in decide, or declare it ADP_FIXED: it then changes with "
+      "a "
+      "new instance alone" },
 
     { "L3", "a second copy of the file has its own state", 1, "B2", "B1",
       adp_check_copy_is_apart,

@@ -51,6 +51,9 @@ void adp_check_saves_and_restores(struct adp_trial *trial);
 /* check_gates.c */
 void adp_check_gates_agree(struct adp_trial *trial);
 
+/* check_params.c */
+void adp_check_takes_changed_parameters(struct adp_trial *trial);
+
 /* check_process.c */
 void adp_check_calls_change_nothing(struct adp_trial *trial);
 

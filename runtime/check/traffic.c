@@ -37,6 +37,7 @@ void adp_traffic_init(struct adp_traffic *t, const struct adp_subject *subject,
     t->subject = subject;
     t->plan = *plan;
     t->param = param;
+    t->in_force = param;
     t->n_pending = 0;
     t->settled = 0;
     t->seed = plan->seed;
@@ -267,7 +268,7 @@ const struct adp_view *adp_traffic_next(struct adp_traffic *t)
         .now_ns = t->now_ns,
         .draw = next_draw(t),
         .signal = t->signal,
-        .param = t->param,
+        .param = t->in_force,
         .request = &t->request,
     };
     next_signals(t, t->signal, &t->view.present);

@@ -38,7 +38,8 @@ struct adp_plan {
 
 struct adp_traffic {
     const struct adp_subject *subject;
-    const double *param; /* borrowed */
+    const double *param;    /* borrowed: what readings are aimed at, */
+    const double *in_force; /* and what views say; the same, unless a check changes it */
     struct adp_plan plan;
     uint64_t seed, now_ns;
     struct adp_view view; /* the one at hand */

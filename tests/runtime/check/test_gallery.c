@@ -118,6 +118,7 @@ static const struct {
     { "b13_ignores_signal", "create changed what happens on signal 15", { 0 } },
     { "b13_rounds_up", "decide changed the floating-point mode", { 0 } },
     { "b13_umask", "destroy changed the umask", { 0 } },
+    { "b14_caches", "threshold is not ADP_FIXED, but when it changes from 0.5", { 0 } },
     { "c1_scratch", "among 4 threads", { 0 } },
     { "c2_atfork", "in a process that was forked before", { 0 } },
     { "r1_allocates", "allocates memory on request 1", { 0 } },
