@@ -20,6 +20,7 @@ static const struct {
     { "counts_in_order", NULL, { 0 } },
     { "keeps_in_order", NULL, { 0 } },
     { "limited_in_order", NULL, { 0 } },
+    { "slow_in_order", NULL, { .limit_ms = SOON_MS } },
     { "e2_newer_host", "needs a newer host: one of minor 99", { 0 } },
     { "e3_second_name", "exported beside the entry: clamp_rate", { 0 } },
     { "e3_unique", "gallery_count", { 0 } },
@@ -42,6 +43,7 @@ static const struct {
     { "l2_thread", "thread", { 0 } },
     { "l2_umask", "000 after", { 0 } },
     { "l3_one_of_a_kind", "a copy of its file that is loaded beside it defers", { 0 } },
+    { "l4_thinks", "of it computing, expected at most 250", { 0 } },
     { "s1_no_decide", "has no decide", { 0 } },
     { "s1_unknown_word", "nearest is \"request\"", { 0 } },
     { "s1_wild_pointer", "outside of the file's memory", { 0 } },
@@ -241,7 +243,7 @@ int main(void)
 {
     Suite *s = suite_create("gallery");
     TCase *t = tcase_create("gallery");
-    tcase_set_timeout(t, 30.0);
+    tcase_set_timeout(t, 120.0); /* on a busy machine */
     tcase_add_loop_test(t, a_policy_fails_the_check_it_is_named_after_and_no_other, 0,
                         N_ROWS);
     tcase_add_loop_test(t, every_check_has_a_policy_that_fails_it, 0, count_listed());
