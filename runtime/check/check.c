@@ -148,10 +148,11 @@ static const struct check {
       "no printing, locks that wait, files or sleeping in the request path" },
     { "R3", "decide keeps to its budget", 5, "S1", "B1", adp_check_keeps_to_budget,
       "do less for each request: precompute in create and outcome, bound every loop" },
-    { "R4", "generations follow one another under traffic", 8, "S2 L3", "B1",
+    { "R4", "generations follow one another under traffic", 8, "S2 L3", "B1 B8 B11",
       adp_check_reloads_under_traffic,
-      "let create and destroy of one instance touch nothing that another one uses, of "
-      "this copy of the file or of another" },
+      "let create and destroy of one instance touch nothing that another one uses; take "
+      "back, or let go of, what the tickets of the instance before hold; take its state "
+      "under other parameters too" },
 };
 enum { N_CHECKS = sizeof checks / sizeof checks[0] };
 
@@ -305,7 +306,6 @@ static double now_ms(void)
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
-static void ask(struct run *run, int i, struct adp_check_result *result)
 /* Whoever has a slow create gets the time for as many of them as a check makes. */
 static uint32_t limit_of(const struct run *run)
 {
@@ -326,6 +326,7 @@ static void take_create_cost(struct run *run)
         run->trial.create_ms = ms < ADP_CREATE_MOST_MS ? ms : ADP_CREATE_MOST_MS;
 }
 
+static void ask(struct run *run, int i, struct adp_check_result *result)
 {
     struct adp_slate *slate = run->trial.slate;
     struct work w = { &checks[i], &run->trial };
@@ -340,8 +341,8 @@ static void take_create_cost(struct run *run)
     adp_child_run(&child, limit, work, &w);
     result->ms = now_ms() - from;
     take_result(result, run, &child, &run->died[i]);
-    run->failed[i] = result->status == ADP_CHECK_FAIL;
     take_create_cost(run);
+    run->failed[i] = result->status == ADP_CHECK_FAIL;
 }
 
 static void run_one(struct run *run, int i)

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PERCENT = 10, SOON_MS = 3000, BUDGET_NS = 2000 };
+enum { PERCENT = 10, SOON_MS = 6000, BUDGET_NS = 2000 };
 
 static const struct {
     const char *file;
@@ -56,7 +56,7 @@ static const struct {
     { "b1_late_deadline", "in decide", { 0 } },
     { "b1_short_name", "in decide", { 0 } },
     { "b1_whole_quota", "in create", { 0 } },
-    { "b1_hang", "did not come back within 3 s in decide", { .limit_ms = SOON_MS } },
+    { "b1_hang", "did not come back within 6 s in decide", { .limit_ms = SOON_MS } },
     { "b1_no_margin", "nan, expected a finite number", { 0 } },
     { "b1_no_such_slot", "binding is slot 7 of 1", { 0 } },
     { "b1_probability", "expected a probability", { 0 } },
@@ -82,7 +82,7 @@ static const struct {
     { "b5_verdict_tail", "writes byte 48 of a verdict", { 0 } },
     { "b5_writes_view", "writes into view->signal", { 0 } },
     { "b6_catches_up",
-      "did not come back within 3 s in decide",
+      "did not come back within 6 s in decide",
       { .limit_ms = SOON_MS } },
     { "b6_divides", "time that stands still", { 0 } },
     { "b7_divides", "with window at its lowest", { 0 } },
@@ -127,7 +127,9 @@ static const struct {
     { "r2_asks_system", "getppid", { 0 } },
     { "r2_prints", "write", { 0 } },
     { "r3_slow", "the budget is 2000", { .budget_ns = BUDGET_NS } },
-    { "r4_after_another", "generation 3", { 0 } },
+    { "r4_after_another", "the same in a host of its own action 2", { 0 } },
+    { "r4_keeps_running", "ten years later, it admits 0 of 300 requests", { 0 } },
+    { "r4_same_threshold", "SIGABRT in create, with generation 2 of 6", { 0 } },
 };
 enum { N_ROWS = sizeof rows / sizeof rows[0] };
 
