@@ -49,6 +49,7 @@ static const adp_signal signals[] = {
     [KV] = { .name = "kv_pressure", .unit = "ratio", .flags = ADP_REPLICAS },
 };
 
+/* Those of a combination that create refuses change with a new instance alone. */
 static const adp_param params[] = {
     [MIN_CEILING] = { .name = "min_ceiling",
                       .unit = "ratio",
@@ -56,14 +57,15 @@ static const adp_param params[] = {
                       .lo = 0.0,
                       .hi = 1.0,
                       .kind = ADP_F64,
-                      .flags = ADP_REQUIRED },
+                      .flags = ADP_REQUIRED | ADP_FIXED },
     [MAX_CEILING] = { .name = "max_ceiling",
                       .unit = "ratio",
                       .doc = "saturation at which the highest priority is deferred",
                       .lo = 0.0,
                       .hi = 1.0,
                       .dflt = 1.0,
-                      .kind = ADP_F64 },
+                      .kind = ADP_F64,
+                      .flags = ADP_FIXED },
     [BY_VALUE] = { .name = "by_value",
                    .unit = "",
                    .doc = "ceilings follow the priorities' values, not their ranks",

@@ -62,6 +62,7 @@ static const adp_signal signals[] = {
     [RUNNING] = { .name = "running", .unit = "requests" },
 };
 
+/* Those of a combination that create refuses change with a new instance alone. */
 static const adp_param params[] = {
     [CHUNK_TOKENS] = { .name = "chunk_tokens",
                        .unit = "tokens",
@@ -84,14 +85,16 @@ static const adp_param params[] = {
                   .lo = 0.0,
                   .hi = 1e6,
                   .dflt = 0.250,
-                  .kind = ADP_F64 },
+                  .kind = ADP_F64,
+                  .flags = ADP_FIXED },
     [GAMMA_MS] = { .name = "gamma_ms",
                    .unit = "ms",
                    .doc = "time that any step takes",
                    .lo = 0.0,
                    .hi = 1e6,
                    .dflt = 7.0,
-                   .kind = ADP_F64 },
+                   .kind = ADP_F64,
+                   .flags = ADP_FIXED },
     [TTFT_SLO_MS] = { .name = "ttft_slo_ms",
                       .unit = "ms",
                       .doc = "deadline of requests that state none; 0, the default: none",
@@ -105,7 +108,8 @@ static const adp_param params[] = {
                      .lo = 0.0,
                      .hi = 86400000.0,
                      .dflt = 200.0,
-                     .kind = ADP_F64 },
+                     .kind = ADP_F64,
+                     .flags = ADP_FIXED },
     [WINDOW_S] = { .name = "window_s",
                    .unit = "s",
                    .doc = "how long an arrival counts",

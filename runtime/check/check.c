@@ -68,7 +68,11 @@ static const struct check {
       adp_check_unknown_extension,
       "compare the id whole, and return NULL for all others" },
 
-    { "B1", "every verdict can be used", 2, "S1", "S2", adp_check_verdicts_are_usable,
+    { "L4", "create comes back soon", 5, "S1", "S2", adp_check_is_made_soon,
+      "compute tables when the policy is compiled, and leave what takes long to whoever "
+      "writes its config: a reload that carries state holds requests up meanwhile" },
+
+    { "B1", "every verdict can be used", 2, "S1 L4", "S2", adp_check_verdicts_are_usable,
       "end every path of decide with adp_admit, adp_reject or adp_defer, and set only "
       "finite numbers" },
     { "B2", "a verdict depends on instance and view alone", 1, "S1", "S2 B1",
@@ -119,6 +123,11 @@ static const struct check {
       adp_check_calls_change_nothing,
       "leave rounding and floating-point traps, signals, locale, folder, umask and "
       "environment as they are: they are the host's, and every other policy's" },
+    { "B14", "a parameter that may change does", 9, "B3", "S2 B1",
+      adp_check_takes_changed_parameters,
+      "read it from view->param in decide, or declare it ADP_FIXED: it then changes with "
+      "a "
+      "new instance alone" },
 
     { "L3", "a second copy of the file has its own state", 1, "B2", "B1",
       adp_check_copy_is_apart,
@@ -139,10 +148,11 @@ static const struct check {
       "no printing, locks that wait, files or sleeping in the request path" },
     { "R3", "decide keeps to its budget", 5, "S1", "B1", adp_check_keeps_to_budget,
       "do less for each request: precompute in create and outcome, bound every loop" },
-    { "R4", "generations follow one another under traffic", 8, "S2 L3", "B1",
+    { "R4", "generations follow one another under traffic", 8, "S2 L3", "B1 B8 B11",
       adp_check_reloads_under_traffic,
-      "let create and destroy of one instance touch nothing that another one uses, of "
-      "this copy of the file or of another" },
+      "let create and destroy of one instance touch nothing that another one uses; take "
+      "back, or let go of, what the tickets of the instance before hold; take its state "
+      "under other parameters too" },
 };
 enum { N_CHECKS = sizeof checks / sizeof checks[0] };
 
@@ -259,9 +269,9 @@ static void say_death(struct adp_check_result *result, const struct run *run,
 {
     char words[160], where[240], slow[100] = "";
     const struct adp_slate *slate = run->trial.slate;
-    adp_child_words(child, run->options.limit_ms, words, sizeof words);
+    adp_child_words(child, run->trial.limit_ms, words, sizeof words);
     adp_trial_where(slate, where, sizeof where);
-    if (child->end == ADP_CHILD_HUNG && slate->create_ms > run->options.limit_ms / 4)
+    if (child->end == ADP_CHILD_HUNG && slate->create_ms > run->trial.limit_ms / 4)
         snprintf(slow, sizeof slow, "; it was created %u times, which took %u ms",
                  slate->creates, slate->create_ms);
     snprintf(result->seen, sizeof result->seen, "%s%s%s%s%s%s", words, *where ? " " : "",
@@ -296,6 +306,26 @@ static double now_ms(void)
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
+/* Whoever has a slow create gets the time for as many of them as a check makes. */
+static uint32_t limit_of(const struct run *run)
+{
+    enum { CREATES = 1000, LEAST_MS = 1, SECOND_MS = 1000 };
+    uint32_t limit_ms = run->options.limit_ms;
+    if (run->trial.create_ms < LEAST_MS)
+        return limit_ms;
+    uint32_t creates = adp_trial_share(&run->trial, CREATES);
+    uint32_t seconds = (uint32_t)(creates * run->trial.create_ms / SECOND_MS) + 1;
+    return limit_ms + seconds * SECOND_MS;
+}
+
+/* The slate is shared with a policy: any number may stand there. */
+static void take_create_cost(struct run *run)
+{
+    double ms = run->trial.slate->create_cost_ms;
+    if (ms > 0.0)
+        run->trial.create_ms = ms < ADP_CREATE_MOST_MS ? ms : ADP_CREATE_MOST_MS;
+}
+
 static void ask(struct run *run, int i, struct adp_check_result *result)
 {
     struct adp_slate *slate = run->trial.slate;
@@ -306,10 +336,12 @@ static void ask(struct run *run, int i, struct adp_check_result *result)
     memcpy(policy, slate->policy, sizeof policy);
     memset(slate, 0, sizeof *slate);
     memcpy(slate->policy, policy, sizeof policy);
-    struct adp_child_limit limit = { run->options.limit_ms, run->options.stop, false };
+    run->trial.limit_ms = limit_of(run);
+    struct adp_child_limit limit = { run->trial.limit_ms, run->options.stop, false };
     adp_child_run(&child, limit, work, &w);
     result->ms = now_ms() - from;
     take_result(result, run, &child, &run->died[i]);
+    take_create_cost(run);
     run->failed[i] = result->status == ADP_CHECK_FAIL;
 }
 

@@ -223,7 +223,8 @@ void adp_check_gates_agree(struct adp_trial *trial)
     j.by_request =
         j.card.metadata_assumed && strcmp(j.card.metadata_assumed, "none") != 0;
     bool many = j.has_state && subject.policy->n_gates;
-    uint32_t rounds = adp_trial_share(trial, many ? LIVES : ROUNDS);
+    uint32_t rounds =
+        many ? adp_trial_lives(trial, LIVES) : adp_trial_share(trial, ROUNDS);
     for (uint32_t i = 0; i < rounds; i++)
         play(&j, &seed, i % 4 ? ADP_VALUES_RANDOM : ADP_VALUES_TYPICAL, REQUESTS);
     note_limits(&j);

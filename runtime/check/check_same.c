@@ -119,7 +119,7 @@ static void must_have_ended_well(struct adp_trial *trial, const struct adp_child
         adp_child_exit(0); /* it has said what is wrong */
     if (child->finished)
         return;
-    adp_child_words(child, trial->options->limit_ms / 2, words, sizeof words);
+    adp_child_words(child, trial->limit_ms / 2, words, sizeof words);
     adp_trial_where(trial->slate, where, sizeof where);
     adp_trial_fail(trial, "in a second process %s %s", words, where);
 }
@@ -133,7 +133,7 @@ void adp_check_is_deterministic(struct adp_trial *trial)
     struct adp_subject subject;
     struct adp_child child;
     adp_hooks_prepare(trial); /* before anything of the policy's is mapped */
-    struct adp_child_limit limit = { trial->options->limit_ms / 2, NULL, false };
+    struct adp_child_limit limit = { trial->limit_ms / 2, NULL, false };
     adp_child_run(&child, limit, play_elsewhere, &e);
     must_have_ended_well(trial, &child);
 

@@ -9,13 +9,14 @@
 #include "runtime/check/traffic.h"
 
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 /* Sizes at minor 0. */
 enum { SETUP = 56, VIEW = 72, REQUEST = 80, VERDICT = 48, OUTCOME = 64 };
-enum { TAIL = 64, ERROR_CAP = 40, PEN_BYTES = 1 << 18 };
+enum { TAIL = 64, ERROR_CAP = 40, PEN_BYTES = ADP_MAX_SAVED };
 
 /* A newer host sets others too. */
 #define KNOWN_FACTS (uint32_t)(ADP_PROMPT | ADP_OUTPUT | ADP_PRIORITY | ADP_DEADLINE)
@@ -37,6 +38,7 @@ enum {
     IN_SETUP,
     IN_SETUP_PARAM,
     IN_CONFIG,
+    IN_SAVED,
     IN_ERROR,
     IN_VIEW,
     IN_REQUEST,
@@ -63,6 +65,7 @@ static struct {
     .pens = { [IN_SETUP] = { .what = "adp_setup" },
               [IN_SETUP_PARAM] = { .what = "setup->param" },
               [IN_CONFIG] = { .what = "setup->config" },
+              [IN_SAVED] = { .what = "setup->saved" },
               [IN_ERROR] = { .what = "setup->error", .writable = true },
               [IN_VIEW] = { .what = "adp_view" },
               [IN_REQUEST] = { .what = "adp_request" },
@@ -150,6 +153,8 @@ static void *call_create(const struct adp_policy *policy, const struct adp_setup
     s.param = put(IN_SETUP_PARAM, setup->param, policy->n_params * sizeof(double),
                   policy->n_params * sizeof(double));
     s.config = put_text(IN_CONFIG, setup->config);
+    if (setup->saved)
+        s.saved = put(IN_SAVED, setup->saved, setup->saved_len, setup->saved_len);
     s.error = put(IN_ERROR, nothing, sizeof nothing, sizeof nothing);
     s.error_cap = sizeof nothing;
     void *self = policy->create(put_struct(IN_SETUP, &s, SETUP));
@@ -240,15 +245,14 @@ static void watch_faults(struct adp_trial *trial)
     sigaction(SIGBUS, &action, NULL);
 }
 
-static void play_laid_out(const struct adp_subject *subject, const double *param,
-                          const struct adp_said *said, struct adp_said *other, uint32_t n,
-                          const char *how)
+static void play_laid_out(const struct adp_subject *subject,
+                          const struct adp_start *start, const struct adp_said *said,
+                          struct adp_said *other, uint32_t n, const char *how)
 {
     struct adp_plan plan = { .seed = subject->trial->seed };
-    struct adp_start start = { .param = param };
     char a[200], b[200];
     adp_trial_doing(subject->trial, "%s", how);
-    adp_play_all(subject, &plan, &start, other, n);
+    adp_play_all(subject, &plan, start, other, n);
     uint32_t at = adp_play_differ(said, other, n);
     if (at < n)
         adp_trial_fail(subject->trial, "on request %u it %s, but %s it %s", at + 1,
@@ -274,6 +278,51 @@ static void give_config(const struct adp_subject *subject, const struct adp_star
     adp_subject_destroy(subject, &probe);
 }
 
+/* What one that has lived for n requests saves; *ret: owned by the caller, or NULL. */
+static void make_saved(const struct adp_subject *subject, const struct adp_start *start,
+                       uint32_t n, void **ret, uint64_t *ret_len)
+{
+    const struct adp_policy *p = subject->policy;
+    struct adp_plan plan = { .seed = subject->trial->seed };
+    struct adp_play play;
+    void *saved = p->save ? malloc(p->max_saved) : NULL;
+    *ret = saved;
+    *ret_len = 0;
+    if (!saved)
+        return;
+    adp_play_open(&play, subject, &plan, start);
+    for (uint32_t i = 0; i < n; i++)
+        adp_play_step(&play);
+    adp_traffic_settle(&play.traffic, &play.instance, ADP_DONE);
+    adp_trial_at(subject->trial, ADP_CALL_SAVE);
+    *ret_len = p->save(play.instance.self, saved, p->max_saved);
+    adp_trial_at(subject->trial, ADP_CALL_NONE);
+    adp_play_close(&play);
+    if (*ret_len > p->max_saved)
+        *ret_len = 0; /* that is another check's */
+}
+
+/* The same of an instance that is made of saved bytes. */
+static void play_restored(struct adp_subject *subject, const struct adp_start *start,
+                          struct adp_said *said, struct adp_said *other, uint32_t n)
+{
+    const struct adp_calls laid_out = subject->calls;
+    struct adp_start from = *start;
+    struct adp_plan plan = { .seed = subject->trial->seed };
+    void *saved;
+    subject->calls = (struct adp_calls) { 0 };
+    make_saved(subject, start, n, &saved, &from.saved_len);
+    from.saved = from.saved_len ? saved : NULL;
+    if (from.saved) {
+        adp_play_all(subject, &plan, &from, said, n);
+        subject->calls = laid_out;
+        play_laid_out(subject, &from, said, other, n,
+                      "restored with the structs of the oldest host");
+    }
+    subject->calls = laid_out;
+    free(saved);
+}
+
 void adp_check_stays_within_structs(struct adp_trial *trial)
 {
     enum { REQUESTS = 3000 };
@@ -297,12 +346,15 @@ void adp_check_stays_within_structs(struct adp_trial *trial)
     adp_play_all(&subject, &plan, &start, said, n);
 
     subject.calls = laid_out;
-    play_laid_out(&subject, param, said, other, n, "with the structs of the oldest host");
+    play_laid_out(&subject, &start, said, other, n,
+                  "with the structs of the oldest host");
     yard.tail = TAIL;
     play_laid_out(
-        &subject, param, said, other, n,
+        &subject, &start, said, other, n,
         "with structs of a newer host, 64 bytes longer and with bits that are new");
     yard.fill = 0xff;
-    play_laid_out(&subject, param, said, other, n,
+    play_laid_out(&subject, &start, said, other, n,
                   "with structs of a newer host, 64 bytes of ones longer");
+    yard.tail = 0;
+    play_restored(&subject, &start, said, other, n);
 }

@@ -233,7 +233,7 @@ void adp_check_survives_fork(struct adp_trial *trial)
 
     struct forked f = { &play, there, n };
     adp_trial_doing(trial, "in a forked process");
-    struct adp_child_limit limit = { trial->options->limit_ms / 2, NULL, true };
+    struct adp_child_limit limit = { trial->limit_ms / 2, NULL, true };
     adp_child_run(&child, limit, go_on, &f);
     if (!child.finished) {
         adp_child_words(&child, limit.ms, words, sizeof words);

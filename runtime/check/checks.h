@@ -41,7 +41,11 @@ void adp_check_stays_within_structs(struct adp_trial *trial);
 /* check_ticket.c */
 void adp_check_takes_tickets_back(struct adp_trial *trial);
 
+/* What one create may take, of computing. Requests wait for it when a reload carries state. */
+enum { ADP_CREATE_MOST_MS = 250 };
+
 /* check_life.c */
+void adp_check_is_made_soon(struct adp_trial *trial);
 void adp_check_leaves_nothing(struct adp_trial *trial);
 void adp_check_survives_failing_create(struct adp_trial *trial);
 
@@ -50,6 +54,9 @@ void adp_check_saves_and_restores(struct adp_trial *trial);
 
 /* check_gates.c */
 void adp_check_gates_agree(struct adp_trial *trial);
+
+/* check_params.c */
+void adp_check_takes_changed_parameters(struct adp_trial *trial);
 
 /* check_process.c */
 void adp_check_calls_change_nothing(struct adp_trial *trial);

@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/pidfd.h>
@@ -21,6 +22,15 @@ void adp_child_exit(int status)
 {
     for (;;)
         syscall(SYS_exit_group, status);
+}
+
+/* An exit ends here: what was registered before the fork is the parent's to be run, once,
+ * and may take its time (a sanitizer looks for leaks). What comes later, of whatever is
+ * tried, has run by now. */
+static void end_at_once(int status, void *none)
+{
+    (void)none;
+    adp_child_exit(status);
 }
 
 /* Ends with work's return, which `came_back`, shared memory, tells from an exit. */
@@ -48,6 +58,8 @@ static _Noreturn void be_child(pid_t parent, bool nested, int output,
         close(null);
     if (output > STDERR_FILENO && output != null)
         close(output);
+    if (on_exit(end_at_once, NULL) != 0)
+        adp_child_exit(1);
     work(ctx);
     *came_back = 1;
     adp_child_exit(0);

@@ -4,7 +4,8 @@
  *
  * The process is a fork: the caller has loaded no policy and has one thread, so that each
  * starts from the same clean state. It gets its own session, no standard input, its
- * output kept aside, no core dump, and dies with its parent. */
+ * output kept aside, no core dump, and dies with its parent. If it calls exit, handlers
+ * that were registered in it run, and none of its parent's: nothing is flushed twice. */
 #ifndef ADP_RUNTIME_CHECK_CHILD_H
 #define ADP_RUNTIME_CHECK_CHILD_H
 

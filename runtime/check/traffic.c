@@ -37,6 +37,7 @@ void adp_traffic_init(struct adp_traffic *t, const struct adp_subject *subject,
     t->subject = subject;
     t->plan = *plan;
     t->param = param;
+    t->in_force = param;
     t->n_pending = 0;
     t->settled = 0;
     t->seed = plan->seed;
@@ -267,7 +268,7 @@ const struct adp_view *adp_traffic_next(struct adp_traffic *t)
         .now_ns = t->now_ns,
         .draw = next_draw(t),
         .signal = t->signal,
-        .param = t->param,
+        .param = t->in_force,
         .request = &t->request,
     };
     next_signals(t, t->signal, &t->view.present);
@@ -388,11 +389,11 @@ void adp_play_all(const struct adp_subject *subject, const struct adp_plan *plan
 
 /* --- after a long rest --- */
 
-static uint32_t count_admitted(struct adp_play *play, uint32_t n)
+static uint32_t count_admitted(struct adp_play *play, uint32_t n, uint64_t step_ns)
 {
     uint32_t admitted = 0;
     for (uint32_t i = 0; i < n; i++) {
-        play->traffic.now_ns += 1000000000u;
+        play->traffic.now_ns += step_ns;
         admitted += adp_play_step(play).action == ADP_ADMIT;
     }
     return admitted;
@@ -404,14 +405,14 @@ struct look {
 };
 
 static struct look look(struct adp_play *play, const struct adp_start *start,
-                        const struct adp_plan *plan, uint32_t n)
+                        const struct adp_plan *plan, uint32_t n, uint64_t step_ns)
 {
     struct adp_play fresh;
     struct look l;
     adp_play_open(&fresh, play->subject, plan, start);
     adp_traffic_init(&play->traffic, play->subject, plan, start->param);
-    l.here = count_admitted(play, n);
-    l.there = count_admitted(&fresh, n);
+    l.here = count_admitted(play, n, step_ns);
+    l.there = count_admitted(&fresh, n, step_ns);
     adp_play_close(&fresh);
     return l;
 }
@@ -426,20 +427,24 @@ static bool refuses_most(struct look l)
 void adp_play_must_recover(struct adp_play *play, const struct adp_start *start,
                            uint32_t days, uint32_t n, const char *how)
 {
+    const uint64_t second_ns = 1000000000u, hour_ns = 3600 * second_ns;
     struct adp_plan plan = { .seed = adp_subject_next(&play->traffic.seed),
                              .presence = play->traffic.plan.presence,
                              .only_end = ADP_DONE,
                              .pending = 1 };
     plan.start_ns = play->traffic.now_ns + days * UINT64_C(86400000000000);
-    struct look l = look(play, start, &plan, n);
+    struct look l = look(play, start, &plan, n, second_ns);
     if (!refuses_most(l))
         return;
-    /* Readings that it has learnt to be careful from: now there are none. */
+    /* Readings that it has learnt to be careful from: now there are none. Then it may be
+     * that it learns by the hour. */
     plan.presence = ADP_PRESENCE_NONE;
-    plan.start_ns = play->traffic.now_ns;
-    struct look calm = look(play, start, &plan, n);
-    if (calm.there && !refuses_most(calm))
-        return;
+    for (int hourly = 0; hourly < 2; hourly++) {
+        plan.start_ns = play->traffic.now_ns;
+        struct look calm = look(play, start, &plan, n, hourly ? hour_ns : second_ns);
+        if (calm.there && !refuses_most(calm))
+            return;
+    }
     adp_trial_fail(play->subject->trial,
                    "%s, %u days later, with no ticket out, it admits %u of %u requests, "
                    "a new instance %u",

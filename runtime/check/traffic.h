@@ -38,7 +38,8 @@ struct adp_plan {
 
 struct adp_traffic {
     const struct adp_subject *subject;
-    const double *param; /* borrowed */
+    const double *param;    /* borrowed: what readings are aimed at, */
+    const double *in_force; /* and what views say; the same, unless a check changes it */
     struct adp_plan plan;
     uint64_t seed, now_ns;
     struct adp_view view; /* the one at hand */
@@ -83,9 +84,9 @@ void adp_play_all(const struct adp_subject *subject, const struct adp_plan *plan
 
 /* An instance whose tickets have all come back is left alone for `days`, and is asked n
  * requests, a second between them, as is a new one; if it admits next to none where the new
- * one admits, once more without any readings. The check ends if so it does again: what it
- * has learnt may show, and what it has spent, but not for ever. `how` it came there, for the
- * message. */
+ * one admits, n more without any readings, and n with an hour between them. The check ends
+ * if so it does still: what it has learnt may show, and what it has spent, but not for ever.
+ * `how` it came there, for the message. */
 void adp_play_must_recover(struct adp_play *play, const struct adp_start *fresh,
                            uint32_t days, uint32_t n, const char *how);
 

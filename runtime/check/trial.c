@@ -70,6 +70,17 @@ uint32_t adp_trial_share(const struct adp_trial *trial, uint32_t n)
     return share ? (uint32_t)share : 1;
 }
 
+uint32_t adp_trial_lives(const struct adp_trial *trial, uint32_t n)
+{
+    enum { ENOUGH_MS = 5000, LEAST = 40 }; /* of creating; instances */
+    uint32_t lives = adp_trial_share(trial, n);
+    double enough_ms = adp_trial_share(trial, ENOUGH_MS);
+    double most = trial->create_ms > 0.0 ? enough_ms / trial->create_ms : lives;
+    if (most >= lives || lives <= LEAST)
+        return lives;
+    return most > LEAST ? (uint32_t)most : LEAST;
+}
+
 void adp_trial_where(const struct adp_slate *slate, char *to, size_t cap)
 {
     static const char *const calls[] = {

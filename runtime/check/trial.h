@@ -20,6 +20,7 @@
 struct adp_slate {
     uint32_t status;             /* enum adp_check_status + 1; 0: nothing said */
     uint32_t creates, create_ms; /* calls that came back, and the time they took */
+    double create_cost_ms;       /* what one takes, as the check for it found; or 0 */
     uint32_t spoils; /* not 0: its failure would be that of every check after it */
     /* Written by every thread of the check, each for itself: relaxed. */
     _Atomic uint32_t view; /* number of the request at hand, from 1; 0: none */
@@ -48,6 +49,8 @@ struct adp_trial {
     size_t len;
     const struct adp_check_options *options;
     uint32_t seed;
+    uint32_t limit_ms;       /* of the check at hand */
+    double create_ms;        /* that a create takes; 0: not known yet, or no matter */
     const char *scratch;     /* a folder of this run's own, absolute, mode 0700 */
     struct adp_slate *slate; /* shared with whoever waits */
 };
@@ -73,6 +76,9 @@ void adp_trial_spoils(struct adp_trial *trial);
 
 /* `percent` of n, at least 1. */
 uint32_t adp_trial_share(const struct adp_trial *trial, uint32_t n);
+
+/* As adp_trial_share, of instances to be made: fewer where create is slow. */
+uint32_t adp_trial_lives(const struct adp_trial *trial, uint32_t n);
 
 /* "in decide, request 17, with slots that are absent holding NaN"; "" when nothing of the
  * policy is being called. */

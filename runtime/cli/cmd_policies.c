@@ -55,6 +55,12 @@ static const char *op_sign(uint32_t op)
     return op < sizeof signs / sizeof signs[0] && signs[op] ? signs[op] : "?";
 }
 
+/* Texts may be NULL or "" where there is nothing to say. */
+static bool is_said(const char *text)
+{
+    return text && text[0];
+}
+
 static const char *kind_word(uint32_t kind)
 {
     return kind == ADP_I64 ? "integer" : kind == ADP_BOOL ? "boolean" : "number";
@@ -78,14 +84,14 @@ static int name_width(const struct adp_loaded *loaded)
 static void print_param(const struct adp_param *p, const char *lead, int width,
                         bool whole)
 {
-    const char *unit = p->unit && p->unit[0] ? p->unit : kind_word(p->kind);
+    const char *unit = is_said(p->unit) ? p->unit : kind_word(p->kind);
     printf("  %-8s  %-*s  %s, %s to %s, ", lead, width, p->name, unit,
            adp_page_exact(p->lo).text, adp_page_exact(p->hi).text);
     if (p->flags & ADP_REQUIRED)
         printf("required\n");
     else
         printf("default %s\n", adp_page_exact(p->dflt).text);
-    if (whole && p->doc)
+    if (whole && is_said(p->doc))
         printf("  %-8s  %-*s  %s\n", "", width, "", p->doc);
 }
 
@@ -125,7 +131,7 @@ static void print_card(const struct adp_loaded *loaded)
         { "sha256", loaded->sha256 },
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        if (rows[i].value)
+        if (is_said(rows[i].value))
             printf("  %-9s %s\n", rows[i].name, rows[i].value);
     }
 }
@@ -133,9 +139,14 @@ static void print_card(const struct adp_loaded *loaded)
 static void print_policy(const struct adp_loaded *loaded, bool whole)
 {
     const struct adp_policy *p = &loaded->policy;
-    printf("%s%s%s%s", p->name, p->version ? " " : "", p->version ? p->version : "",
-           loaded->baseline ? " (baseline)" : "");
-    printf("%s%s\n", p->doc ? ": " : "", p->doc ? p->doc : "");
+    printf("%s", p->name);
+    if (is_said(p->version))
+        printf(" %s", p->version);
+    if (loaded->baseline)
+        printf(" (baseline)");
+    if (is_said(p->doc))
+        printf(": %s", p->doc);
+    printf("\n");
     int width = name_width(loaded);
     for (uint32_t i = 0; i < p->n_signals; i++) {
         struct adp_signal s = adp_loaded_signal(loaded, i);
@@ -309,6 +320,7 @@ static void look_at(void *ctx)
             adp_child_exit(1);
         write_all(look->to, line.text, line.len);
     } else {
+        fflush(stdout); /* what a constructor printed is no part of the page */
         dup2(look->to, STDOUT_FILENO);
         print_policy(loaded, look->list->whole);
         fflush(stdout);

@@ -13,6 +13,11 @@ static const char *kind_word(uint32_t kind)
                              : "a number";
 }
 
+static const char *what_it_is(const struct adp_param *p)
+{
+    return p->doc && *p->doc ? p->doc : kind_word(p->kind);
+}
+
 static const struct adp_param_setting *find(const struct adp_policy_setting *setting,
                                             const char *name)
 {
@@ -107,7 +112,7 @@ bool adp_params_resolve(const struct adp_policy_setting *setting,
             fine = false;
             adp_errors_add(errors, ADP_EINVAL, file, setting->place,
                            "policy %s needs parameter %s (%s, %.12g to %.12g%s)", policy,
-                           p.name, p.doc ? p.doc : kind_word(p.kind), p.lo, p.hi,
+                           p.name, what_it_is(&p), p.lo, p.hi,
                            unit_text(&p, unit, sizeof unit));
         }
     }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -116,6 +117,59 @@ START_TEST(nothing_is_left_running)
 }
 END_TEST
 
+/* --- exit handlers --- */
+
+enum { OF_PARENT, OF_CHILD, N_HANDLERS };
+static volatile uint32_t
+    *ran; /* N_HANDLERS counts, in shared memory; NULL: not counted */
+
+static void parents_handler(void)
+{
+    if (ran)
+        ran[OF_PARENT]++;
+}
+
+static void childs_handler(void)
+{
+    ran[OF_CHILD]++;
+}
+
+static void exits_with_a_handler(void *ctx)
+{
+    const int *status = ctx;
+    if (atexit(childs_handler) == 0)
+        exit(*status);
+}
+
+/* A buffer that the parent filled, too, is the parent's to be written. */
+START_TEST(an_exit_runs_no_handler_of_the_parent)
+{
+    static const int statuses[] = { 0, 7 };
+    struct adp_child child;
+    struct adp_child_limit limit = { .ms = LIMIT_MS };
+    int status = statuses[_i], file[2];
+    char text[16];
+    ran = mmap(NULL, N_HANDLERS * sizeof *ran, PROT_READ | PROT_WRITE,
+               MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ck_assert_ptr_ne((void *)ran, MAP_FAILED);
+    ck_assert_int_eq(atexit(parents_handler), 0);
+    ck_assert_int_eq(pipe(file), 0);
+    FILE *to = fdopen(file[1], "w");
+    ck_assert_ptr_nonnull(to);
+    fprintf(to, "once");
+    adp_child_run(&child, limit, exits_with_a_handler, &status);
+    fclose(to);
+    ck_assert_int_eq(read(file[0], text, sizeof text), 4);
+    close(file[0]);
+    ck_assert_int_eq(child.end, status ? ADP_CHILD_EXITED : ADP_CHILD_RETURNED);
+    ck_assert_int_eq(child.number, status);
+    ck_assert_uint_eq(ran[OF_CHILD], 1);
+    ck_assert_uint_eq(ran[OF_PARENT], 0);
+    munmap((void *)ran, N_HANDLERS * sizeof *ran);
+    ran = NULL;
+}
+END_TEST
+
 static volatile sig_atomic_t stop;
 
 static void on_alarm(int signal)
@@ -143,6 +197,7 @@ int main(void)
     tcase_add_loop_test(t, however_a_child_ends_it_is_told_apart, 0,
                         sizeof ends / sizeof ends[0]);
     tcase_add_test(t, nothing_is_left_running);
+    tcase_add_loop_test(t, an_exit_runs_no_handler_of_the_parent, 0, 2);
     tcase_add_test(t, a_signal_ends_the_waiting);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
