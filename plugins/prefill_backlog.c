@@ -30,9 +30,10 @@
  * would come back for ever. A frozen queue reading cannot lock it: a probe goes through
  * when only that reading refuses (vLLM #29928).
  *
- * State: the line, and the place of each request in flight, at most 16,384. What is in
- * flight is not saved: after a reload its outcomes go to the instance before, and a count
- * that waits for them would hold its places for ever. docs/policies/prefill_backlog.md. */
+ * State: the line, and the place of each request in flight, at most 16,384. Places are
+ * not saved: what is saved may be older than the end of a request that was in flight then
+ * (a process that died), and its place would be held for ever. The line is, so what was
+ * admitted before is still read from it by the clock. docs/policies/prefill_backlog.md. */
 #include <admitperf/latch.h>
 #include <admitperf/policy.h>
 #include <admitperf/state.h>

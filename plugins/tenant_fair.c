@@ -196,8 +196,8 @@ static struct tenant *tenant_in(struct adp_row *row)
     return (struct tenant *)(void *)(row + 1);
 }
 
-/* What was in flight counts as waiting: its outcomes go to the instance before, and a
- * reload must not forgive a lead by calling everybody idle. */
+/* What was in flight counts as waiting: it may have ended since it was saved, and a reload
+ * must not forgive a lead by calling everybody idle. */
 static bool restore(struct fair *f, const unsigned char *saved, uint64_t len)
 {
     uint64_t at = adp_saved_read(saved, len, LAYOUT, &f->learnt, sizeof f->learnt);
