@@ -26,7 +26,7 @@
 #include <time.h>
 
 #if defined __SANITIZE_THREAD__ || defined __SANITIZE_ADDRESS__
-enum { DECISIONS = 100000, RATE = 20000 };
+enum { DECISIONS = 40000, RATE = 20000 };
 #else
 enum { DECISIONS = 1000000, RATE = 900000 };
 #endif
@@ -254,9 +254,11 @@ static struct seen run(const struct disk *disk, unsigned long decisions, double 
     struct seen seen = { 0 };
     pthread_t deciding[THREADS];
     uint64_t before = 0, after = 0;
+    const struct adp_host_options small_rings = { .ring_kb = 1024 };
     /* Where a rate is to be kept the counter takes what the log leaves. */
     struct counter counter = count_begin(folder, rate > 0 ? 19 : 0);
-    adp_runtime *rt = started(configuration(0, rotate_kb), NULL);
+    adp_runtime *rt =
+        started(configuration(0, rotate_kb), disk->mend ? &small_rings : NULL);
     publish_next(rt, 0);
     crew.each = decisions / THREADS;
     crew.every_ns = rate > 0 ? 1e9 * THREADS / rate : 0;
