@@ -325,6 +325,54 @@ static void holds_exactly(const struct seen *s)
     ck_assert_uint_gt(s->beside.reloads, 0);
 }
 
+/* As much of a line as is counted by. */
+static void put_line(FILE *f, const char *kind, unsigned lane, unsigned seq)
+{
+    fprintf(f,
+            "{\"at\":1796036876.101628,%s,\"instance\":\"bada6a4b1685046a\",\"lane\":%u,"
+            "\"seq\":%u}\n",
+            kind, lane, seq);
+}
+
+static FILE *made(const char *name)
+{
+    FILE *f = fopen(in_folder(name), "w");
+    ck_assert_ptr_nonnull(f);
+    return f;
+}
+
+START_TEST(what_is_missing_or_there_twice_is_seen_by_whoever_counts)
+{
+    static const char decision[] = "\"verdict\":\"admit\"", opening[] = "\"snapshot\":1";
+    struct count c;
+    struct counter counter;
+    FILE *f = made("log.2.jsonl");
+    put_line(f, opening, 0, 0);
+    put_line(f, decision, 1, 0);
+    put_line(f, "\"dropped\":{\"what\":\"record\",\"count\":5}", 1, 1); /* 1 to 5 */
+    fclose(f);
+    f = made("log.1.jsonl");
+    put_line(f, opening, 0, 0); /* again: no number of its own */
+    put_line(f, decision, 1, 6);
+    fclose(f);
+    f = made("log.jsonl"); /* without its opening, without 7, with 8 twice, and torn */
+    put_line(f, decision, 2, 0);
+    put_line(f, decision, 1, 8);
+    put_line(f, decision, 1, 8);
+    fputs("{\"at\":1", f);
+    fclose(f);
+    counter = count_begin(folder, 0);
+    ck_assert_int_eq(count_end(&counter, &c), 0);
+    ck_assert_uint_eq(c.files, 3);
+    ck_assert_uint_eq(c.decisions, 5);
+    ck_assert_uint_eq(c.dropped, 5);
+    ck_assert_uint_eq(c.unopened, 1);
+    ck_assert_uint_eq(c.gaps, 1);
+    ck_assert_uint_eq(c.twice, 1);
+    ck_assert_uint_eq(c.odd, 1);
+}
+END_TEST
+
 START_TEST(lines_and_recorded_losses_are_the_decisions_exactly)
 {
     const struct disk *disk = &disks[_i];
@@ -372,6 +420,7 @@ int main(void)
     TCase *t = tcase_create("volume");
     tcase_set_timeout(t, 0);
     tcase_add_checked_fixture(t, setup_volume, teardown);
+    tcase_add_test(t, what_is_missing_or_there_twice_is_seen_by_whoever_counts);
     tcase_add_loop_test(t, lines_and_recorded_losses_are_the_decisions_exactly, 0,
                         sizeof disks / sizeof disks[0]);
     tcase_add_test(t, at_a_steady_rate_nothing_is_lost);
