@@ -33,8 +33,7 @@ uint64_t bench_work_ns(void)
     return is_busy() ? read_ns(CLOCK_PROCESS_CPUTIME_ID) : bench_now_ns();
 }
 
-/* Nanoseconds that our threads were ready and had no processor, of all of them. */
-static bool waited_ns(uint64_t *ret)
+bool bench_waited_ns(uint64_t *ret)
 {
     DIR *tasks = opendir("/proc/self/task");
     bool any = false;
@@ -66,9 +65,9 @@ void bench_repeat(struct bench_rounds *rounds,
     while (rounds->n < BENCH_ROUNDS && rounds->tried < 3 * BENCH_ROUNDS) {
         uint64_t before, after, start = bench_now_ns();
         double *value = rounds->value[rounds->n];
-        bool known = waited_ns(&before);
+        bool known = bench_waited_ns(&before);
         once(ctx, rounds->tried++, value);
-        known &= waited_ns(&after);
+        known &= bench_waited_ns(&after);
         double wall = (double)(bench_now_ns() - start);
         double wait = known && after > before ? (double)(after - before) / wall : 0.0;
         if (wait > rounds->worst_wait)

@@ -20,6 +20,10 @@ uint64_t bench_now_ns(void);
  * process had a processor, which is nearer to what a quiet machine would show. */
 uint64_t bench_work_ns(void);
 
+/* Nanoseconds that the threads of this process were ready and had no processor, since each
+ * began. False: not known here. */
+bool bench_waited_ns(uint64_t *ret);
+
 /* What a row is made of: up to BENCH_VALUES figures of each sound round. */
 struct bench_rounds {
     uint32_t n, tried;

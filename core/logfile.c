@@ -257,7 +257,7 @@ static int shift(const struct adp_logfile *file)
     for (uint32_t i = free_number(file); i > 1; i--) {
         rotated_name(file, i - 1, from, sizeof from);
         rotated_name(file, i, to, sizeof to);
-        if (rename(from, to) < 0)
+        if (rename(from, to) < 0 && errno != ENOENT) /* somebody has just taken it */
             return -errno;
     }
     rotated_name(file, 1, to, sizeof to);

@@ -85,6 +85,8 @@ void adp_errors_add(struct adp_errors *errors, int code, const char *file,
 
 void adp_errors_free(adp_errors *errors)
 {
+    if (!errors)
+        return;
     free(errors->list);
     *errors = (struct adp_errors) { 0 };
 }

@@ -6,12 +6,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifndef MFD_NOEXEC_SEAL
@@ -32,6 +34,26 @@ static bool write_whole(int fd, const uint8_t *bytes, size_t len)
         len -= (size_t)n;
     }
     return true;
+}
+
+/* A write beyond RLIMIT_FSIZE also raises SIGXFSZ, which would end the host: it is held back
+ * meanwhile, and taken away unless it was pending before. */
+static bool write_held(int fd, const uint8_t *bytes, size_t len)
+{
+    const struct timespec now = { 0 };
+    sigset_t held, pending, before;
+    sigemptyset(&held);
+    sigaddset(&held, SIGXFSZ);
+    sigpending(&pending);
+    pthread_sigmask(SIG_BLOCK, &held, &before);
+    bool whole = write_whole(fd, bytes, len);
+    int failure = errno;
+    while (!sigismember(&pending, SIGXFSZ) && sigtimedwait(&held, NULL, &now) < 0 &&
+           errno == EINTR)
+        ;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = failure;
+    return whole;
 }
 
 /* Asks the kernel itself: mount flags are only one of the things that may forbid it. */
@@ -78,7 +100,7 @@ static int create_in_memory(struct adp_copy *copy, const uint8_t *bytes, size_t 
     copy->fd = open_memory(name);
     if (copy->fd < 0)
         return refuse(path, "memory", "made", err);
-    if (!write_whole(copy->fd, bytes, len) || fcntl(copy->fd, F_ADD_SEALS, ALL_SEALS) < 0)
+    if (!write_held(copy->fd, bytes, len) || fcntl(copy->fd, F_ADD_SEALS, ALL_SEALS) < 0)
         return refuse(path, "memory", "written", err);
     if (!executable(copy->fd))
         return refuse(path, "memory", "executed", err);
@@ -107,7 +129,7 @@ static int create_in_folder(struct adp_copy *copy, const uint8_t *bytes, size_t 
     }
     snprintf(copy->path, sizeof copy->path, "%s/policy.so", copy->folder);
     int fd = open(copy->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0500);
-    if (fd < 0 || !write_whole(fd, bytes, len))
+    if (fd < 0 || !write_held(fd, bytes, len))
         r = refuse(path, copy->folder, "written", err);
     else if (!executable(fd))
         r = refuse(path, copy->folder, "executed", err);

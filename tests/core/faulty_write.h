@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A disk that fails when told to: write and ftruncate of regular files. Included by one
+/* A disk that fails when told to: write and ftruncate of regular files, rename. Included by one
  * file of a program that is linked with $(FAULTY_WRITE). */
 #ifndef ADP_TESTS_CORE_FAULTY_WRITE_H
 #define ADP_TESTS_CORE_FAULTY_WRITE_H
@@ -8,6 +8,8 @@
 #include <poll.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +17,8 @@ ssize_t __real_write(int fd, const void *from, size_t n);
 ssize_t __wrap_write(int fd, const void *from, size_t n);
 int __real_ftruncate(int fd, off_t length);
 int __wrap_ftruncate(int fd, off_t length);
+int __real_rename(const char *from, const char *to);
+int __wrap_rename(const char *from, const char *to);
 
 static struct {
     _Atomic int error;        /* of each write once `takes` are used up; 0: none */
@@ -24,6 +28,16 @@ static struct {
     _Atomic long hanging; /* writes that wait */
     _Atomic int slow_ms;  /* each write takes that long */
 } disk;
+
+/* A file that somebody takes away just when it is to be renamed; NULL: none. */
+static const char *taken_away;
+
+int __wrap_rename(const char *from, const char *to)
+{
+    if (taken_away && strcmp(from, taken_away) == 0)
+        unlink(from);
+    return __real_rename(from, to);
+}
 
 static bool is_on_disk(int fd)
 {

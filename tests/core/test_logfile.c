@@ -274,6 +274,23 @@ START_TEST(a_number_that_became_free_is_taken_before_one_is_due)
 }
 END_TEST
 
+START_TEST(a_rotated_file_that_somebody_takes_just_then_costs_no_rotation)
+{
+    char gone[160];
+    ck_assert_int_eq(adp_logfile_move(&file, path, 4, 5, NULL), 0);
+    ck_assert_int_eq(put(&file, "1st\n2nd\n3rd\n"), 0);
+    snprintf(gone, sizeof gone, "%s/r1.%s.jsonl", folder, _i ? "1" : "2");
+    taken_away = gone;
+    ck_assert_int_eq(put(&file, "4th\n"), 0);
+    taken_away = NULL;
+    ck_assert_str_eq(content_of("r1.jsonl"), "4th\n");
+    ck_assert_str_eq(content_of("r1.1.jsonl"), "3rd\n");
+    ck_assert_str_eq(content_of("r1.2.jsonl"), _i ? "(none)" : "2nd\n");
+    ck_assert_str_eq(content_of("r1.3.jsonl"), _i ? "1st\n" : "(none)");
+    ck_assert_uint_eq(file.troubles, 0);
+}
+END_TEST
+
 /* A folder in the way, which no rename removes: of the oldest, or of the next. */
 static const char *const obstacles[] = { "r1.3.jsonl", "r1.1.jsonl" };
 
@@ -439,6 +456,8 @@ int main(void)
     tcase_add_test(t, a_line_longer_than_a_file_is_whole_all_the_same);
     tcase_add_test(t, keep_removes_the_oldest_and_no_other);
     tcase_add_test(t, a_number_that_became_free_is_taken_before_one_is_due);
+    tcase_add_loop_test(t, a_rotated_file_that_somebody_takes_just_then_costs_no_rotation,
+                        0, 2);
     tcase_add_loop_test(t, a_rotation_that_fails_loses_nothing_and_goes_on_in_the_file, 0,
                         sizeof obstacles / sizeof obstacles[0]);
     tcase_add_test(t, a_moved_file_is_written_to_while_its_path_cannot_be_opened);

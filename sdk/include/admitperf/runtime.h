@@ -149,9 +149,10 @@ typedef struct adp_stats {
 /* --- Life --- */
 
 /* [control] Reads the configuration, loads the policies. On failure *ret is untouched and
- * every mistake is in `errors`. `text` form: `name` stands for the file in messages;
- * paths in it are relative to the current directory. */
+ * every mistake is in `errors`. */
 ADP_API int adp_runtime_open(adp_runtime **ret, const char *path, adp_errors *errors);
+/* [control] The same from text: `name` stands for the file in messages; paths in it are
+ * relative to the current directory. */
 ADP_API int adp_runtime_open_text(adp_runtime **ret, const char *text, const char *name,
                                   adp_errors *errors);
 /* [control] Makes `read` the first source of a signal, before those of the configuration,
@@ -195,9 +196,9 @@ ADP_API int adp_runtime_reload_text(adp_runtime *rt, const char *text, const cha
 ADP_API int adp_runtime_close(adp_runtime *rt, adp_error *err);
 
 /* [control] A lane belongs to one thread at a time. ADP_EFULL: all 16 are open; ADP_ESTATE.
- * Closing is [any], and makes no outcome: requests decided on it may be settled on any
- * lane. */
+ */
 ADP_API int adp_lane_open(adp_lane **ret, adp_runtime *rt, adp_error *err);
+/* [any] Makes no outcome: requests decided on it may be settled on any lane. */
 ADP_API void adp_lane_close(adp_lane *lane);
 
 /* --- Metrics --- */
@@ -209,6 +210,7 @@ ADP_API void adp_lane_close(adp_lane *lane);
  * absent. ADP_ESYNTAX: not a metrics page; ADP_EFULL; ADP_EINVAL; ADP_ESTATE. */
 ADP_API int adp_runtime_publish_text(adp_runtime *rt, const char *page, size_t len,
                                      adp_error *err);
+/* [control] The same from names, labels and values. */
 ADP_API int adp_runtime_publish(adp_runtime *rt, const adp_metric *metrics, uint32_t n,
                                 adp_error *err);
 /* [control] A number for a metric, above 0, the same each time; `labels` as in adp_metric.
@@ -257,6 +259,7 @@ ADP_API int adp_runtime_reopen(adp_runtime *rt, adp_error *err);
 /* [control] Waits until what was recorded before the call is written: ADP_EIO after 2 s.
  */
 ADP_API int adp_runtime_flush(adp_runtime *rt, adp_error *err);
+/* [any] Frees what the list holds, and leaves it empty. */
 ADP_API void adp_errors_free(adp_errors *errors);
 /* [any] "file:line:col: text", safe to print; returns the length. */
 ADP_API size_t adp_error_print(const adp_error *err, char *to, size_t cap);

@@ -34,16 +34,21 @@ static void teardown(void)
     ck_assert_int_eq(system(command), 0);
 }
 
-static adp_runtime *open_runtime(const char *log_keys)
+static const char *configuration(const char *log_keys, const char *more)
 {
-    char text[512];
-    adp_runtime *rt = NULL;
-    adp_errors errors = { 0 };
+    static char text[512];
     snprintf(text, sizeof text,
              "version: 1\nexperiment: e\nrun: r1\nlog: { path: \"%s\"%s }\n"
-             "policy: { use: kv_threshold, params: { threshold: 0.9 } }\n",
-             path, log_keys);
-    int code = adp_runtime_open_text(&rt, text, "t.yaml", &errors);
+             "policy: { use: kv_threshold, params: { threshold: 0.9 } }\n%s",
+             path, log_keys, more);
+    return text;
+}
+
+static adp_runtime *open_runtime(const char *log_keys)
+{
+    adp_runtime *rt = NULL;
+    adp_errors errors = { 0 };
+    int code = adp_runtime_open_text(&rt, configuration(log_keys, ""), "t.yaml", &errors);
     ck_assert_msg(code == 0, "%s", errors.n ? errors.list[0].text : "no error");
     adp_errors_free(&errors);
     return rt;
@@ -209,6 +214,42 @@ START_TEST(a_host_whose_files_may_not_grow_goes_on_and_lives)
 }
 END_TEST
 
+/* 0, or the number of the claim that does not hold. */
+static int reload_beyond_the_limit(adp_runtime *rt)
+{
+    adp_lane *lane;
+    adp_errors errors = { 0 };
+    struct rlimit limit = { 1000, RLIM_INFINITY };
+    if (adp_runtime_start(rt, NULL) < 0 || adp_lane_open(&lane, rt, NULL) < 0 ||
+        setrlimit(RLIMIT_FSIZE, &limit) < 0)
+        return 1;
+    /* One that is not loaded yet. */
+    const char *more = configuration("", "shadow: [ { use: no_admission } ]\n");
+    if (adp_runtime_reload_text(rt, more, "t.yaml", &errors) != ADP_EIO)
+        return 2;
+    if (errors.n != 1 || !strstr(errors.list[0].text, "File too large"))
+        return 3;
+    if (decide(lane, 0, 0) < 0)
+        return 4;
+    limit.rlim_cur = RLIM_INFINITY;
+    setrlimit(RLIMIT_FSIZE, &limit);
+    adp_lane_close(lane);
+    return adp_runtime_close(rt, NULL) == 0 ? 0 : 5;
+}
+
+START_TEST(a_policy_that_may_not_be_copied_keeps_the_old_configuration_and_the_host)
+{
+    adp_runtime *rt = open_runtime("");
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(reload_beyond_the_limit(rt));
+    wait_for(child, 0);
+    ck_assert_uint_eq(read_log(path), 1);
+    adp_runtime_close(rt, NULL);
+}
+END_TEST
+
 START_TEST(a_fifo_that_nobody_reads_is_an_error_at_start)
 {
     adp_error err = { 0 };
@@ -232,6 +273,8 @@ int main(void)
     tcase_add_loop_test(
         t, a_host_that_ends_without_closing_keeps_what_was_counted_as_written, 0, 3);
     tcase_add_test(t, a_host_whose_files_may_not_grow_goes_on_and_lives);
+    tcase_add_test(
+        t, a_policy_that_may_not_be_copied_keeps_the_old_configuration_and_the_host);
     tcase_add_test(t, a_fifo_that_nobody_reads_is_an_error_at_start);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);

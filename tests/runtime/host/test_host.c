@@ -289,6 +289,24 @@ START_TEST(calls_at_the_wrong_time_say_so)
 }
 END_TEST
 
+START_TEST(whoever_wants_no_errors_gets_the_code)
+{
+    adp_runtime *rt = NULL;
+    ck_assert_int_lt(adp_runtime_open_text(&rt, "version: 2\n", "t", NULL), 0);
+    ck_assert_int_lt(adp_runtime_open(&rt, "/nowhere/at/all.yaml", NULL), 0);
+    ck_assert_ptr_null(rt);
+    ck_assert_int_eq(
+        adp_runtime_open_text(&rt, yaml("policy: { use: no_admission }\n"), "t", NULL),
+        0);
+    ck_assert_int_eq(adp_runtime_start(rt, NULL), 0);
+    ck_assert_int_lt(adp_runtime_reload_text(rt, "version: 2\n", "t", NULL), 0);
+    ck_assert_int_lt(adp_runtime_publish_text(rt, "\"\n", 2, NULL), 0);
+    ck_assert_int_eq(adp_runtime_close(rt, NULL), 0);
+    ck_assert_int_eq(adp_runtime_close(NULL, NULL), 0);
+    adp_errors_free(NULL);
+}
+END_TEST
+
 /* --- deciding --- */
 
 START_TEST(the_shipped_policy_refuses_at_its_threshold_and_the_line_says_all)
@@ -675,6 +693,7 @@ int main(void)
     tcase_add_loop_test(t, a_threshold_out_of_reach_is_noted, 0,
                         (int)(sizeof reaches / sizeof reaches[0]));
     tcase_add_test(t, calls_at_the_wrong_time_say_so);
+    tcase_add_test(t, whoever_wants_no_errors_gets_the_code);
     tcase_add_test(t, the_shipped_policy_refuses_at_its_threshold_and_the_line_says_all);
     tcase_add_test(t, a_parameter_left_to_the_schema_has_provenance_default);
     tcase_add_test(t, a_signal_declared_only_in_yaml_feeds_a_policy_of_somebody_elses);
