@@ -190,6 +190,8 @@ const char *adp_finding_no_goodput(enum adp_no_goodput why)
         return "no outcomes were recorded";
     case ADP_GOODPUT_NO_SLO:
         return "no outcome says ok, and there is no SLO to hold ttft_ms against";
+    case ADP_GOODPUT_NO_TTFT:
+        return "no outcome says ok, or has a ttft_ms to hold against the SLO";
     case ADP_GOODPUT_KNOWN:
         break;
     }

@@ -186,7 +186,8 @@ static void metric(struct adp_item *item, const struct adp_run *run)
 {
     static const char *const why[] = { [ADP_GOODPUT_NO_DECISIONS] = "nothing was offered",
                                        [ADP_GOODPUT_NO_OUTCOMES] = "no outcomes",
-                                       [ADP_GOODPUT_NO_SLO] = "no ok, and no SLO" };
+                                       [ADP_GOODPUT_NO_SLO] = "no ok, and no SLO",
+                                       [ADP_GOODPUT_NO_TTFT] = "no ok, and no TTFT" };
     if (adp_run_watched(run))
         say(item, ADP_ITEM_NOT_RECORDED, "goodput is not known: a watch sees no request");
     else if (isnan(run->goodput))

@@ -1072,7 +1072,8 @@ static void fill_goodput(struct adp_run *run)
     else if (run->admitted && !run->answered)
         run->no_goodput = ADP_GOODPUT_NO_OUTCOMES;
     else if (run->answered && run->unjudged == run->answered)
-        run->no_goodput = ADP_GOODPUT_NO_SLO;
+        run->no_goodput =
+            isnan(run->part->slo_ttft_ms) ? ADP_GOODPUT_NO_SLO : ADP_GOODPUT_NO_TTFT;
     else
         run->goodput = (double)run->met / (double)run->offered;
 }

@@ -93,7 +93,8 @@ enum adp_no_goodput {
     ADP_GOODPUT_KNOWN,
     ADP_GOODPUT_NO_DECISIONS,
     ADP_GOODPUT_NO_OUTCOMES,
-    ADP_GOODPUT_NO_SLO /* no outcome says ok, and ttft_ms has no SLO to be held against */
+    ADP_GOODPUT_NO_SLO, /* no outcome says ok, and ttft_ms has no SLO to be held against */
+    ADP_GOODPUT_NO_TTFT /* there is one, but no outcome says ok or has a ttft_ms */
 };
 
 /* One identity. All of it belongs to the tally. */

@@ -7,6 +7,7 @@
 #include "runtime/sidecar/answer.h"
 #include "runtime/sidecar/facts.h"
 #include "runtime/sidecar/outcome.h"
+#include "runtime/sidecar/plain.h"
 #include "runtime/sidecar/state.h"
 
 #include <inttypes.h>
@@ -81,6 +82,14 @@ static bool unknown(struct asked *a, const char *what, const char *key,
                  near ? ", did you mean \"" : "", near ? near : "", near ? "\"?" : "");
 }
 
+static bool put_fact(struct adp_desk *desk, struct asked *a, enum adp_header fact,
+                     const char *key, const char *text)
+{
+    return adp_facts_put(desk, &a->facts, fact, text) ||
+           wrong(a, "fact \"%s\" is not a number of its kind, found \"%.64s\"", key,
+                 text);
+}
+
 static bool take_fact(struct adp_desk *desk, struct asked *a, const char *key,
                       json_t *value)
 {
@@ -99,9 +108,7 @@ static bool take_fact(struct adp_desk *desk, struct asked *a, const char *key,
     else if (!text)
         return wrong(a, "fact \"%s\" is neither text nor a number", key);
     text = text ? text : adp_desk_text(desk, number, strlen(number));
-    return adp_facts_put(desk, &a->facts, (enum adp_header)fact, text) ||
-           wrong(a, "fact \"%s\" is not a number of its kind, found \"%.64s\"", key,
-                 text);
+    return put_fact(desk, a, (enum adp_header)fact, key, text);
 }
 
 static bool take_facts(struct adp_desk *desk, struct asked *a, json_t *facts)
@@ -191,14 +198,34 @@ static bool take_metrics(struct asked *a, json_t *metrics)
     return true;
 }
 
+/* False with nothing that is wrong: a text does not fit the desk. */
+static bool take_plain(struct adp_desk *desk, struct asked *a,
+                       const struct adp_plain *plain)
+{
+    for (uint32_t i = 0; i < plain->n; i++) {
+        enum adp_header fact = plain->told[i].fact;
+        const char *text = adp_desk_text(desk, plain->told[i].at, plain->told[i].len);
+        if (!text || !put_fact(desk, a, fact, adp_fact_names[fact], text))
+            return false;
+    }
+    return true;
+}
+
 static bool read_asked(struct adp_desk *desk, struct asked *a,
                        const struct adp_http_request *request)
 {
     static const char *const known[] = { "request_id", "facts", "metrics", NULL };
+    struct adp_plain plain;
     json_error_t where;
     const char *key;
     json_t *value;
     a->facts.size = sizeof a->facts;
+    if (adp_plain_read(&plain, request->body.at, request->body.len)) {
+        if (take_plain(desk, a, &plain) || *a->wrong)
+            return *a->wrong == '\0';
+        adp_desk_clear(desk);
+        a->facts = (adp_facts) { .size = sizeof a->facts };
+    }
     a->root = json_loadb(request->body.at ? request->body.at : "", request->body.len,
                          JSON_REJECT_DUPLICATES, &where);
     if (!a->root)

@@ -155,15 +155,27 @@ bool adp_facts_put(struct adp_desk *desk, adp_facts *facts, enum adp_header fact
     return known;
 }
 
+/* A bit for each length that a field's name has: most names that are looked for are not there,
+ * and differ from those that are in that already. */
+static uint64_t lengths_of(const struct adp_http_request *request)
+{
+    uint64_t lengths = 0;
+    for (size_t i = 0; i < request->n_fields; i++)
+        lengths |= UINT64_C(1) << request->fields[i].name.len % 64;
+    return lengths;
+}
+
 adp_facts adp_facts_of_headers(struct adp_desk *desk,
                                const struct adp_http_request *request)
 {
     adp_facts facts = { .size = sizeof facts };
+    uint64_t lengths = lengths_of(request);
     for (uint32_t fact = 0; fact < ADP_HEADERS; fact++) {
         const struct adp_names_setting *names = &desk->serve->header[fact];
         const struct adp_http_text *value = NULL;
         for (uint32_t i = 0; i < names->n && !value; i++)
-            value = adp_http_field_find(request, names->name[i]);
+            if (lengths >> strlen(names->name[i]) % 64 & 1)
+                value = adp_http_field_find(request, names->name[i]);
         const char *text = value ? adp_desk_text(desk, value->at, value->len) : NULL;
         if (text)
             adp_facts_put(desk, &facts, (enum adp_header)fact, text);

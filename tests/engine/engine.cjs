@@ -9,7 +9,10 @@
 // GET  /metrics /health /v1/models
 //
 // What a stream holds follows from the request alone at temperature 0: ids are the caller's
-// X-Request-Id, `created` is when the engine started.
+// X-Request-Id, `created` is when the engine started. With `stream_times` each event also says in
+// `at_ms` when it was written, by the clock that all processes share (CLOCK_MONOTONIC). With
+// `tell_outcome` (host:port) it tells the sidecar there how the request went, as an engine's own
+// middleware would behind a gateway that does not know TTFT.
 'use strict';
 const fs = require('fs');
 const http = require('http');
@@ -79,6 +82,14 @@ function page(status) {
 
 // --- requests
 
+// An outcome for POST /v1/outcome, by the id that the gateway gave the request.
+function tell(to, id, start, ttft, end) {
+  const request = http.request(`http://${to}/v1/outcome`, { method: 'POST' });
+  request.on('error', () => {}); // nobody there: nobody to tell
+  request.end(JSON.stringify({ request_id: id, status: 200, end,
+    ...(ttft ? { ttft_ms: ttft - start } : {}), total_ms: performance.now() - start }));
+}
+
 async function bodyOf(request) {
   let body = '';
   request.on('data', (data) => { body += data; });
@@ -97,9 +108,12 @@ const delta = (delta, finish = null) => [{ index: 0, delta, finish_reason: finis
 async function complete(engine, asked, request, response) {
   const id = 'chatcmpl-' + (request.headers['x-request-id'] || 'none');
   const start = performance.now();
+  let first = 0;
   let last = 0;
   let text = '';
   let tokens = 0;
+  const write = (choices) => response.write(chunk(id, choices,
+    asked.stream_times ? { at_ms: Number(process.hrtime.bigint()) / 1e6 } : {}));
   if (asked.stream) { // as vLLM: the head goes out before the first token
     response.writeHead(200, { 'Content-Type': 'text/event-stream; charset=utf-8' });
     response.flushHeaders();
@@ -113,19 +127,26 @@ async function complete(engine, asked, request, response) {
   }, (_, { token }) => {
     const now = performance.now();
     if (!last) {
+      first = now;
       counted.ttft.add((now - start) / 1e3);
-      if (asked.stream) response.write(chunk(id, delta({ role: 'assistant', content: '' })));
+      if (asked.stream) write(delta({ role: 'assistant', content: '' }));
     } else {
       counted.between.add((now - last) / 1e3);
     }
     last = now;
     tokens++;
     counted.generated++;
-    if (asked.stream) response.write(chunk(id, delta({ content: token })));
+    if (asked.stream) write(delta({ content: token }));
     else text += token;
   });
   let done = false;
-  response.on('close', () => { if (!done) job.stop(); });
+  response.on('close', () => {
+    if (!done) job.stop();
+    if (asked.tell_outcome) {
+      tell(asked.tell_outcome, request.headers['x-request-id'], start, first,
+        done ? 'done' : 'cancelled');
+    }
+  });
   const result = await job.promise;
   done = true;
   counted.whole.add((performance.now() - start) / 1e3);

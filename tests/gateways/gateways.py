@@ -24,6 +24,9 @@ import tempfile
 import threading
 import time
 
+sys.dont_write_bytecode = True  # beside the sources
+import crowd  # noqa: E402
+
 PROGRAM, SOURCE, GATEWAY = sys.argv[1:4]
 ENGINE = sys.argv[4] if len(sys.argv) > 4 else None
 CONFIGS = os.path.join(SOURCE, "infra", "gateways")
@@ -152,10 +155,10 @@ def placed(source, to, *changes):
     """A file of infra/gateways, with our addresses in place of its own."""
     with open(os.path.join(CONFIGS, source)) as f:
         text = f.read()
-    text = re.sub(r"127\.0\.0\.1:(\d{4})\b", lambda m: "127.0.0.1:%d" % PORTS.get(m[1], int(m[1])), text)
     for old, new in changes:
         assert old in text, (source, old)
         text = text.replace(old, new)
+    text = re.sub(r"127\.0\.0\.1:(\d{4})\b", lambda m: "127.0.0.1:%d" % PORTS.get(m[1], int(m[1])), text)
     path = os.path.join(folder, to)
     with open(path, "w") as f:
         f.write(text)
@@ -183,19 +186,23 @@ def start_nginx():
                 "daemon off; pid nginx.pid; error_log stderr warn; events { worker_connections 512; }"
                 "http { access_log off; %s include %s/admitperf.conf; }" % (paths, folder))
     os.mkdir(os.path.join(folder, "tmp"))
-    start("gateway", "nginx", "-p", folder, "-c", os.path.join(folder, "nginx.conf"))
+    return start("gateway", "nginx", "-p", folder, "-c", os.path.join(folder, "nginx.conf"))
 
 
 def start_haproxy():
     placed("haproxy/spoe.conf", "spoe.conf")
     path = placed("haproxy/haproxy.cfg", "haproxy.cfg", ("/etc/haproxy/spoe.conf", folder + "/spoe.conf"))
-    start("gateway", "haproxy", "-db", "-f", path)
+    return start("gateway", "haproxy", "-db", "-f", path)
 
 
-def start_caddy():
+CADDYS_LOG = ("output net udp/127.0.0.1:9401", "output discard")
+
+
+def start_caddy(*changes):
     os.environ["HOME"] = folder
-    path = placed("caddy/Caddyfile", "Caddyfile", ("auto_https off", "auto_https off\n\thttp_port %d" % gateway_port))
-    start("gateway", "caddy", "run", "--config", path, "--adapter", "caddyfile")
+    path = placed("caddy/Caddyfile", "Caddyfile", *changes, ("http://:8080", "http://:%d" % gateway_port),
+                  ("auto_https off", "auto_https off\n\thttp_port %d" % gateway_port))
+    return start("gateway", "caddy", "run", "--config", path, "--adapter", "caddyfile")
 
 
 # --- clients ------------------------------------------------------------------------------------
@@ -331,6 +338,46 @@ def no_outcome_is_made_up():
           bool(ok) and len(outcomes()) == len({j["id"] for j in outcomes()}), (decisions(), outcomes()))
 
 
+class Load:
+    """Clients that ask one thing after the other, until they are told to stop."""
+
+    def __init__(self, clients):
+        self.statuses, self.stopping = [], False
+        self.threads = [threading.Thread(target=self.ask, daemon=True) for _ in range(clients)]
+        for t in self.threads:
+            t.start()
+
+    def ask(self):
+        while not self.stopping:
+            self.statuses.append(post(gateway_port, PROMPT)[0])
+
+    def goes_on(self, n):
+        """n more are answered."""
+        begun = len(self.statuses)
+        return until(20, lambda: len(self.statuses) >= begun + n)
+
+    def stop(self):
+        self.stopping = True
+        for t in self.threads:
+            t.join()
+
+
+def no_request_fails(sidecar):
+    engine_waits(0)
+    load = Load(6)
+    load.goes_on(30)
+    sidecar.kill()
+    sidecar.wait()
+    load.goes_on(60)
+    sidecar = start_sidecar()
+    again = until(10, lambda: metric("admitperf_decisions_total") >= 30)
+    load.stop()
+    claim("%s: with the sidecar killed under load and started again, not one request fails" % GATEWAY,
+          set(load.statuses) == {200}, {n: load.statuses.count(n) for n in set(load.statuses)})
+    claim("%s: and under load it is asked again" % GATEWAY, bool(again), said("gateway"))
+    return sidecar
+
+
 def fails_open(sidecar):
     engine_waits(9)
     sidecar.kill()
@@ -358,7 +405,7 @@ def stops_well(sidecar):
 
 def real():
     sidecar = start_sidecar()
-    {"nginx": start_nginx, "haproxy": start_haproxy, "caddy": start_caddy}[GATEWAY]()
+    start_gateway()
     if not until(20, lambda: get(gateway_port, "/")[0]):
         claim("%s starts" % GATEWAY, False, said("gateway"))
         return
@@ -369,93 +416,156 @@ def real():
     admitted_ones_stream()
     large_bodies_pass()
     no_outcome_is_made_up()
+    sidecar = no_request_fails(sidecar)
     sidecar = fails_open(sidecar)
     stops_well(sidecar)
 
 
 # --- a real engine ------------------------------------------------------------------------------------
 
-CLIENTS = 24
+CLIENTS, SLOTS = 24, 4
 
 
-def crowd():
-    """What CLIENTS clients see that come 60 ms apart, in order."""
-    seen = [None] * CLIENTS
+def prompts(n, **more):
+    """What n clients ask for; the third sends more than 1 MiB."""
+    for i in range(n):
+        yield {"stream": True, "stream_times": True, "model": "m", "max_tokens": 24, "temperature": 0,
+               "messages": [{"role": "user", "content": "%d " % i + "y" * 600}],
+               **({"pad": "z" * (3 << 19)} if i == 2 else {}), **more}
 
-    def client(i):
-        seen[i] = stream(gateway_port, max_tokens=32, messages=[{"role": "user", "content": "y" * 800}])
 
-    threads = []
-    for i in range(CLIENTS):
-        threads.append(threading.Thread(target=client, args=(i,)))
-        threads[-1].start()
-        time.sleep(0.06)
-    for t in threads:
-        t.join()
-    return seen
+def log_of(log):
+    """Its decisions and outcomes, by request id; an id that is there twice is a list of two."""
+    asked, ended = {}, {}
+    for j in (json.loads(line) for line in open(os.path.join(folder, log)) if line.endswith("\n")):
+        if j.get("verdict"):
+            asked.setdefault(j["request_id"], []).append(j)
+        elif "outcome" in j:
+            ended.setdefault(j["request_id"], []).append(j)
+    return asked, ended
+
+
+def admitted_of(asked):
+    return {i for i, each in asked.items() for j in each if j["verdict"] == "admit" or not j["enforced"]}
 
 
 def all_told(log, n):
-    """Every decision and every outcome is in the log."""
+    """The log, once it has n decisions and whatever was admitted has an outcome."""
     def told():
-        mine = [json.loads(line) for line in open(os.path.join(folder, log)) if line.endswith("\n")]
-        asked, ended = [j for j in mine if j.get("verdict")], [j for j in mine if "outcome" in j]
-        admitted = {j["id"] for j in asked if j["verdict"] == "admit" or not j["enforced"]}
-        return (asked, ended, admitted) if len(asked) == n and admitted <= {j["id"] for j in ended} else None
+        asked, ended = log_of(log)
+        return (asked, ended) if len(asked) >= n and admitted_of(asked) <= set(ended) else None
 
-    return until(20, told) or ([], [], set())
+    return until(20, told) or log_of(log)
 
 
-def settle_down():
-    until(60, lambda: metric("admitperf_signal_value", signal="running") == 0 and
-          metric("admitperf_signal_value", signal="queue_depth") == 0)
+def asks(**more):
+    """Once the gateway asks, the engine has nothing to do and all is told: the decisions so far."""
+    def asked():
+        post(gateway_port, {**PROMPT, "max_tokens": 1, **more})
+        return metric("admitperf_decisions_total")
+
+    until(20, asked)
+    until(60, lambda: metric("admitperf_signal_value", signal="running") == 0 ==
+          metric("admitperf_signal_value", signal="queue_depth"))
+    return int(metric("admitperf_decisions_total"))
+
+
+def says(text, holds, why=""):
+    return claim("%s, a real engine: %s" % (GATEWAY, text), holds, why)
+
+
+def crowd_is_sorted(seen, behind_at_best, asked, ended, base):
+    says("of %d clients on %d slots some are refused, the others stream to the end" % (CLIENTS, SLOTS),
+         seen.refused and seen.streamed and len(seen.refused) + len(seen.streamed) == CLIENTS, seen)
+    says("refused ones see 503, Retry-After and the reason",
+         all(s.headers.get("retry-after") == "2" and s.headers.get("x-admit-reason") == "queue_depth"
+             for s in seen.refused), [s.headers for s in seen.refused])
+    says("but the one whose body is 1.5 MiB streams like the others", seen.seen[2] in seen.streamed,
+         (seen, said("gateway")))
+    says("tokens come as straight from the engine: at most two of them further behind it",
+         seen.behind() is not None and seen.behind() <= behind_at_best + 2 and
+         all(len(s.left) >= 20 for s in seen.streamed), (seen.behind(), behind_at_best, str(seen)))
+    deferred = [i for i, each in asked.items() for j in each if j["verdict"] != "admit"]
+    says("each request has one decision line, each refused one a refusal",
+         len(asked) == base + CLIENTS and all(len(each) == 1 for each in asked.values()) and
+         len(deferred) == len(seen.refused), (len(asked), base, deferred))
+    ids = {s.id for s in seen.streamed}
+    says("each admitted one exactly one outcome, refused ones none",
+         len(ids) == len(seen.streamed) and ids <= set(ended) == admitted_of(asked) and
+         all(len(each) == 1 for each in ended.values()), (ids, ended, said("sidecar")))
+
+
+def apart(seen, ended, what, of):
+    """Of each admitted request, how far what the log says lies from what its client measured."""
+    told = {s.id: ended[s.id][0]["outcome"].get(what, 0) - of(s) for s in seen.streamed if s.id in ended}
+    return told, bool(told) and all(abs(ms) <= 20 + 2 * seen.late_ms for ms in told.values())
+
+
+def ttft_is_true(seen, ended):
+    told, holds = apart(seen, ended, "ttft_ms", lambda s: s.ttft_ms())
+    says("TTFT in the log is what the client of that request measured, within 20 ms", holds, (seen.late_ms, told))
+
+
+def whole_time_is_true(seen, asked, ended, base):
+    """What Caddy's own log knows."""
+    told, holds = apart(seen, ended, "total_ms", lambda s: s.total_ms())
+    says("by its own log each admitted one has one outcome, with the whole time within 20 ms and no TTFT",
+         holds and set(ended) == admitted_of(asked) and len(asked) == base + CLIENTS and
+         all(len(each) == 1 and "ttft_ms" not in each[0]["outcome"] for each in ended.values()),
+         (seen.late_ms, told, len(asked), len(ended)))
+
+
+def pages_say_it():
+    def run(*argv):
+        r = subprocess.run([PROGRAM, *argv], cwd=folder, capture_output=True, text=True)
+        return r.returncode, r.stdout, r.stderr
+
+    code, out, err = run("report", "--json", "log.jsonl")
+    page = json.loads(out) if code == 0 else {}
+    says("report on its log says LIVE, and a goodput", page.get("verdict") == "LIVE" and 0 < page["goodput"] < 1 and
+         page["instrument"]["outcomes"] == page["admitted"], (code, page.get("verdict"), page.get("goodput"), err))
+    code, out, err = run("compare", "--json", "without.jsonl", "log.jsonl")
+    both = json.loads(out) if code in (0, 1) else {"candidates": [{}]}
+    bought = both["candidates"][0]
+    says("compare says what it bought: refusals, p95 of TTFT, goodput",
+         bought and bought["refused_share"] == page["refused"] / page["offered"] and
+         bought["difference"]["p95_ttft_ms"]["mean"] is not None and
+         abs(bought["difference"]["goodput"]["mean"] -
+             (page["goodput"] - both["baseline"]["goodput"]["median"])) < 1e-9 and
+         [w[0] for w in bought["words"] if w[0]][:3] == ["refused", "p95 TTFT", "goodput"], (code, bought, err))
+
+
+def start_gateway(*changes):
+    return {"nginx": start_nginx, "haproxy": start_haproxy, "caddy": start_caddy}[GATEWAY](*changes)
+
+
+def a_run(log, enforce, **more):
+    """A crowd before a sidecar of its own: what it saw, the log when all is told, decisions before it."""
+    sidecar = start_sidecar(enforce, log)
+    base = asks(**more)
+    seen = crowd.crowd(gateway_port, prompts(CLIENTS, **more), 0.06)
+    asked, ended = all_told(log, base + CLIENTS)
+    sidecar.send_signal(signal.SIGTERM)
+    says("the sidecar, told to stop, ends with 0", sidecar.wait(20) == 0, said("sidecar"))
+    return seen, asked, ended, base
 
 
 def real_engine():
-    sidecar = start_sidecar()
-    {"nginx": start_nginx, "haproxy": start_haproxy}[GATEWAY]()
-    until(20, lambda: get(gateway_port, "/v1/models")[0])
-    if GATEWAY == "haproxy":
-        until(10, lambda: metric("admitperf_spop_connections_total") >= 2)
-    base = int(metric("admitperf_decisions_total"))  # of the look just taken
-    seen = crowd()
-    refused, streamed = [s for s in seen if s[0] == 503], [s for s in seen if s[0] == 200]
-    claim("%s, a real engine: of %d clients on 4 slots some are refused, the others stream" % (GATEWAY, CLIENTS),
-          refused and streamed and len(refused) + len(streamed) == CLIENTS, [s[0] for s in seen])
-    claim("%s, a real engine: refused ones see Retry-After and the reason" % GATEWAY,
-          all(s[2].get("retry-after") == "2" and s[2].get("x-admit-reason") == "queue_depth" for s in refused), refused)
-    claim("%s, a real engine: admitted ones get each token for itself, to the end" % GATEWAY,
-          all(len(s[1]) >= 20 and s[2].endswith(b"data: [DONE]\n\n") and s[1][-2] - s[1][0] > 20 for s in streamed),
-          [len(s[1]) for s in streamed])
-    asked, ended, admitted = all_told("log.jsonl", base + CLIENTS)
-    claim("%s, a real engine: each request has one decision, each admitted one exactly one outcome" % GATEWAY,
-          len(asked) == base + CLIENTS and len(ended) == len({j["id"] for j in ended}) == len(admitted),
-          (len(asked), len(ended), len(admitted), said("sidecar")))
-    told = sorted(j["outcome"]["ttft_ms"] for j in ended[-len(streamed):] if "ttft_ms" in j["outcome"])
-    measured = sorted(s[1][0] for s in streamed)
-    apart = [abs(a - b) for a, b in zip(told, measured)]
-    claim("%s, a real engine: TTFT in the log is what clients measured, within 20 ms for nine of ten" % GATEWAY,
-          len(told) == len(measured) and sum(a <= 20 for a in apart) >= 0.9 * len(apart), (told, measured))
-    settle_down()
-    sidecar.send_signal(signal.SIGTERM)
-    sidecar.wait(20)
-    sidecar = start_sidecar("0", "without.jsonl")
-    if GATEWAY == "haproxy":
-        until(10, lambda: metric("admitperf_spop_connections_total") >= 2)
-        time.sleep(1)  # for its server to be up again: two checks, 500 ms apart
-    seen = crowd()
-    claim("%s, a real engine: without enforcement all stream" % GATEWAY, all(s[0] == 200 for s in seen),
-          [s[0] for s in seen])
-    all_told("without.jsonl", CLIENTS)
-    sidecar.send_signal(signal.SIGTERM)
-    sidecar.wait(20)
-    r = subprocess.run([PROGRAM, "report", "--json", "log.jsonl"], cwd=folder, capture_output=True, text=True)
-    claim("%s, a real engine: report on its log says LIVE, and a goodput" % GATEWAY,
-          r.returncode == 0 and '"LIVE"' in r.stdout and re.search(r'"goodput":\s*\{?[^{]*0\.\d', r.stdout),
-          r.stdout[:2000] + r.stderr)
-    r = subprocess.run([PROGRAM, "compare", "without.jsonl", "log.jsonl"], cwd=folder, capture_output=True, text=True)
-    claim("%s, a real engine: compare with the run without says what it bought" % GATEWAY,
-          r.returncode in (0, 1) and "goodput" in r.stdout, r.stdout + r.stderr)
+    bare = crowd.crowd(PORTS["8000"], prompts(SLOTS), 0)
+    # Caddy's own log has no TTFT: there the engine tells, and Caddy is asked for its own in a run more.
+    more = {"tell_outcome": "127.0.0.1:%d" % http_port} if GATEWAY == "caddy" else {}
+    gateway = start_gateway(*([CADDYS_LOG] if more else []))
+    seen, _, _, _ = a_run("without.jsonl", "0", **more)
+    says("without enforcement all stream", len(seen.streamed) == CLIENTS, seen)
+    seen, asked, ended, base = a_run("log.jsonl", "1.0", **more)
+    crowd_is_sorted(seen, bare.behind(), asked, ended, base)
+    ttft_is_true(seen, ended)
+    pages_say_it()
+    if GATEWAY == "caddy":
+        gateway.kill()
+        gateway.wait()
+        start_gateway()
+        whole_time_is_true(*a_run("caddy.jsonl", "1.0"))
 
 
 def start_engine():

@@ -365,6 +365,22 @@ START_TEST(as_many_fields_as_the_bound_pass_and_one_more_is_431)
 }
 END_TEST
 
+/* RFC 9110, 5.6.2. */
+START_TEST(a_token_is_letters_digits_and_fifteen_signs)
+{
+    static const char may[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                              "0123456789!#$%&'*+-.^_`|~";
+    for (int c = 0; c < 256; c++) {
+        char byte = (char)c;
+        ck_assert_msg(adp_http_is_token(&byte, 1) ==
+                          (memchr(may, byte, sizeof may - 1) != NULL),
+                      "byte %d", c);
+    }
+    ck_assert(!adp_http_is_token("", 0));
+    ck_assert(!adp_http_is_token("a b", 3));
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("head");
@@ -381,6 +397,7 @@ int main(void)
     tcase_add_test(t, empty_lines_before_a_head_count_towards_its_bound);
     tcase_add_test(t, a_line_without_end_is_refused_once_it_is_too_long);
     tcase_add_test(t, as_many_fields_as_the_bound_pass_and_one_more_is_431);
+    tcase_add_test(t, a_token_is_letters_digits_and_fifteen_signs);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_ENV);

@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: MIT
+"""admitperf serve at half of its peak for as long as is wanted: memory, and every record.
+
+python3 soak.py PROGRAM LOAD FOLDER SECONDS: prints one line for each claim, and the figures on
+standard error. LOAD is bench/sidecar/load, which asks, and tells each outcome. The log is counted
+while it is written, and rotates: however long, it takes 400 MB of disk. Meanwhile pages are scraped,
+ten a second.
+"""
+import ctypes
+import http.server
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+
+PROGRAM, LOAD, FOLDER = sys.argv[1:4]
+SECONDS = float(sys.argv[4])
+CONNECTIONS, WINDOW = 8, 8
+failed = 0
+os.chdir(FOLDER)
+
+
+def claim(text, holds, why=""):
+    global failed
+    failed += not holds
+    print("%s - %s%s" % ("ok" if holds else "not ok", text, "" if holds else "\n# found: %s" % (why,)), flush=True)
+
+
+def until(seconds, question):
+    end = time.monotonic() + seconds
+    while True:
+        answer = question()
+        if answer or time.monotonic() > end:
+            return answer
+        time.sleep(0.02)
+
+
+class Page(http.server.BaseHTTPRequestHandler):
+    waiting = 0
+
+    def log_message(self, *args):
+        pass
+
+    def do_GET(self):
+        Page.waiting = (Page.waiting + 1) % 4  # of which none is refused
+        body = b'vllm:num_requests_waiting{engine="0"} %d\n' % Page.waiting
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+class Pages(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request, client_address):
+        pass
+
+
+KEEP = 5
+
+
+class Counted(threading.Thread):
+    """What is written to the log, by kind of line, from file to file as they are rotated."""
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.decisions, self.outcomes, self.dropped = 0, 0, 0
+
+    @staticmethod
+    def names():
+        """Of each file that is there, by inode, which one it is: 0 the newest."""
+        found = {}
+        for i in range(KEEP + 1):
+            try:
+                found[os.stat("log.%d.jsonl" % i if i else "log.jsonl").st_ino] = i
+            except FileNotFoundError:
+                pass
+        return found
+
+    def next_of(self, log):
+        """The file that was begun when this one was rotated away; None: it was not."""
+        while True:
+            at = self.names().get(os.fstat(log.fileno()).st_ino)
+            if at == 0:
+                return None
+            if at is None:
+                continue  # being renamed
+            try:
+                after = open("log.%d.jsonl" % (at - 1) if at > 1 else "log.jsonl", "rb", buffering=0)
+            except FileNotFoundError:
+                continue
+            names = self.names()
+            if names.get(os.fstat(after.fileno()).st_ino, -9) + 1 == names.get(os.fstat(log.fileno()).st_ino, -9):
+                return after
+            after.close()
+
+    def run(self):
+        log = until(30, lambda: os.path.exists("log.jsonl") and open("log.jsonl", "rb", buffering=0))
+        rest = b""
+        while True:
+            some = log.read(1 << 20)
+            if some:
+                whole, newline, after = some.rpartition(b"\n")
+                if newline:
+                    self.count(rest + whole)
+                rest = after if newline else rest + some
+                continue
+            after = self.next_of(log)
+            if not after:
+                time.sleep(0.005)
+            elif not (some := log.read(1)):  # nothing came before it was rotated away
+                log.close()
+                log = after
+            else:
+                after.close()
+                rest += some
+
+    def count(self, lines):
+        self.decisions += lines.count(b'"verdict":')
+        self.outcomes += lines.count(b'"outcome":')
+        if b'"dropped":' in lines:
+            self.dropped += sum(json.loads(line)["dropped"]["count"] for line in lines.split(b"\n") if b'"dropped":' in line)
+
+    def all(self):
+        return self.decisions + self.outcomes + self.dropped
+
+
+def tree(pid):
+    found = [pid]
+    for task in os.listdir("/proc/%d/task" % pid):
+        with open("/proc/%d/task/%s/children" % (pid, task)) as f:
+            found += [p for child in f.read().split() for p in tree(int(child))]
+    return found
+
+
+def resident_kib(pid):
+    """Of all its processes, what is not of files; what they share once."""
+    own, shared = 0, 0
+    for p in tree(pid):
+        with open("/proc/%d/status" % p) as f:
+            told = dict(re.findall(r"^(Rss\w+):\s*(\d+)", f.read(), re.M))
+        own, shared = own + int(told["RssAnon"]), max(shared, int(told["RssShmem"]))
+    return own + shared
+
+
+def waited_s(pid):
+    """How long its threads were ready and had no processor."""
+    total = 0
+    for p in tree(pid):
+        for task in os.listdir("/proc/%d/task" % p):
+            with open("/proc/%d/task/%s/schedstat" % (p, task)) as f:
+                total += int(f.read().split()[1])
+    return total / 1e9
+
+
+def load(address, seconds, rate):
+    return subprocess.Popen([LOAD, "settle", address, str(CONNECTIONS), str(WINDOW), "%.3f" % seconds, "%.0f" % rate],
+                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+
+
+def told(process):
+    out, _ = process.communicate()
+    found = {k: float(v) for k, v in (pair.split("=") for pair in out.split())}
+    return found if process.returncode == 0 else {**found, "asked": -1}
+
+
+def start_sidecar(pages):
+    with open("a.yaml", "w") as f:
+        f.write("""version: 1
+experiment: soak
+run: r1
+policy: { use: queue_depth, params: { max_waiting: 4, retry_after_ms: 1500 } }
+scrape: [ { name: e0, url: "http://127.0.0.1:%d/metrics", interval: 100ms, timeout: 100ms } ]
+log: { path: log.jsonl, rotate: 64MiB, keep: %d }
+serve: { listen: 127.0.0.1:0 }
+""" % (pages.server_port, KEEP))
+    said = open("said", "w")
+    process = subprocess.Popen([PROGRAM, "serve", "-c", "a.yaml"], stdin=subprocess.DEVNULL, stdout=said, stderr=said,
+                               preexec_fn=lambda: ctypes.CDLL(None).prctl(1, signal.SIGKILL))  # PR_SET_PDEATHSIG
+    address = until(20, lambda: re.search(r"http on (\S+)", open("said").read()))
+    if not address:
+        claim("the sidecar starts", False, open("said").read())
+        raise SystemExit(1)
+    return process, address[1]
+
+
+def soak(sidecar, address, log):
+    at_peak = told(load(address, min(5.0, max(1.0, SECONDS / 10)), 0))
+    until(30, lambda: log.all() == at_peak["answered"] + at_peak["settled"])
+    claim("at its peak every answer is a line of the log, or is counted as lost there",
+          at_peak["asked"] == at_peak["answered"] > 0 and log.all() == at_peak["answered"] + at_peak["settled"],
+          (at_peak, log.decisions, log.outcomes, log.dropped))
+    peak = at_peak["answered"] / at_peak["seconds"]
+    before, waited, begin = (log.decisions, log.outcomes, log.dropped), waited_s(sidecar.pid), time.monotonic()
+    running = load(address, SECONDS, peak / 2)
+    time.sleep(SECONDS / 10)  # what is measured is memory then and at the end
+    early, most, late = resident_kib(sidecar.pid), 0, 0
+    while running.poll() is None:
+        late = resident_kib(sidecar.pid)
+        most = max(most, late)
+        time.sleep(min(1.0, SECONDS / 20))
+    at_half = told(running)
+    share = (waited_s(sidecar.pid) - waited) / (time.monotonic() - begin)
+    until(30, lambda: log.all() - sum(before) == at_half["answered"] + at_half["settled"])
+    decisions, outcomes, dropped = (now - then for now, then in zip((log.decisions, log.outcomes, log.dropped), before))
+    print("peak %.0f/s; at half %.0f/s for %.0f s: %d answers, p50 %.0f µs, p99 %.0f µs; resident %d KiB after a tenth, "
+          "%d at the end, %d at most; lines %d + %d, lost %d; waited for a processor %.0f %%" %
+          (peak, at_half["answered"] / at_half["seconds"], at_half["seconds"], at_half["answered"], at_half["p50_us"],
+           at_half["p99_us"], early, late, most, decisions, outcomes, dropped, 100 * share), file=sys.stderr)
+    claim("at half of it each request is answered, and each outcome settles its own",
+          at_half["asked"] == at_half["answered"] == at_half["settled"] > 0, at_half)
+    claim("no record is unaccounted for: lines and recorded losses are the answers",
+          decisions + outcomes + dropped == at_half["answered"] + at_half["settled"], (decisions, outcomes, dropped, at_half))
+    what = "and none is lost: as many lines of decisions as answers, of outcomes as were told"
+    if dropped and share > 0.05:
+        print("ok - %s # SKIP it waited for a processor %.0f %% of the time, and %d were" % (what, 100 * share, dropped))
+    else:
+        claim(what, (decisions, outcomes) == (at_half["answered"], at_half["settled"]), (decisions, outcomes, at_half))
+    # A ring's pages are the kernel's until they are first written; that of snapshots, 1 MiB, takes minutes.
+    claim("memory is flat: at the end no more than after a tenth of the time, within 1 MiB and 2 %",
+          0 < late <= early * 1.02 + 1024, (early, late, most))
+
+
+def main():
+    pages = Pages(("127.0.0.1", 0), Page)
+    threading.Thread(target=pages.serve_forever, daemon=True).start()
+    log = Counted()
+    log.start()
+    sidecar, address = start_sidecar(pages)
+    until(20, lambda: urllib.request.urlopen("http://%s/healthz" % address, timeout=10).status == 200)
+    soak(sidecar, address, log)
+    sidecar.send_signal(signal.SIGTERM)
+    claim("told to stop, it ends with 0", sidecar.wait(20) == 0, open("said").read())
+
+
+main()
+raise SystemExit(failed != 0)
