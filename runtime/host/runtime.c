@@ -311,6 +311,7 @@ static int start(adp_runtime *rt, adp_error *err)
     if (code < 0)
         return code;
     adp_publisher_supply(rt->publisher, e->supply, e->n_supply);
+    adp_publisher_replicas(rt->publisher, e->generation->replica_signals);
     rt->edition_of[rt->oldest % ADP_GENERATIONS] = e;
     adp_host_take_over_region(rt, e);
     adp_host_announce(rt, e);
