@@ -47,7 +47,8 @@ struct request {
     uint64_t present;
     const double *value; /* of each signal of the set */
     double given[ADP_MAX_KNOWN];
-    const struct adp_replicas *replicas; /* NULL: no policy reads any, or there are none */
+    const struct adp_replicas
+        *replicas; /* NULL: no policy reads any, or there are none */
     struct adp_name id, tenant, session, slo_class;
     size_t id_len, joined_len; /* as the host gave it; joined: 0, too long or no id */
     char joined[ADP_SPLIT_JOINED];

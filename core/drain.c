@@ -199,8 +199,7 @@ static bool take_snapshot(struct adp_drain *d, const struct adp_record *rec,
     if (!adp_seen_set(seen, r, &parts, d->inline_metrics))
         return false;
     size_t start = to->len;
-    adp_write_snapshot(to, r, &parts, words_of(d, r->generation),
-                       tag(d, lane, rec->seq));
+    adp_write_snapshot(to, r, &parts, words_of(d, r->generation), tag(d, lane, rec->seq));
     if (to->broken)
         return false;
     adp_line_clear(&d->opening);

@@ -175,8 +175,8 @@ bool adp_recover_snapshot(const struct adp_region *region,
     const struct adp_snapshot *s = named >= 1 && named <= adp_region_snapshots(region)
                                        ? adp_region_snapshot(region, (uint32_t)named - 1)
                                        : NULL;
-    bool sound = s && s->n == generation->n_signals &&
-                 adp_replicas_sound(&s->replicas, s->n);
+    bool sound =
+        s && s->n == generation->n_signals && adp_replicas_sound(&s->replicas, s->n);
     for (uint64_t g = 0; g < ADP_GENERATIONS; g++)
         atomic_store_explicit(adp_region_current(region, g), 0, memory_order_relaxed);
     if (sound)

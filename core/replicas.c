@@ -125,8 +125,8 @@ void adp_replicas_narrow(struct adp_replicas *to, const struct adp_replicas *fro
     to->first_expiry_ns = UINT64_MAX;
     memset(to->present, 0, to->rows * sizeof to->present[0]);
     for (uint64_t left = to->signals; left; left &= left - 1)
-        take_column(to, column++, from,
-                    column_of(from, (uint32_t)__builtin_ctzll(left)), aged, now_ns);
+        take_column(to, column++, from, column_of(from, (uint32_t)__builtin_ctzll(left)),
+                    aged, now_ns);
 }
 
 size_t adp_replicas_bytes(const struct adp_replicas *table)

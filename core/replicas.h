@@ -26,9 +26,9 @@ struct adp_replicas {
     uint64_t signals; /* bit i: signal i of the set has a column; in their order */
     uint32_t rows;    /* 0: no readings per replica */
     uint32_t columns;
-    uint64_t first_expiry_ns;            /* the earliest of expires_ns of present cells */
-    uint64_t present[ADP_MAX_REPLICAS];  /* of a row; bit c: column c */
-    double value[ADP_REPLICA_CELLS];     /* row * columns + column; 0 where absent */
+    uint64_t first_expiry_ns;           /* the earliest of expires_ns of present cells */
+    uint64_t present[ADP_MAX_REPLICAS]; /* of a row; bit c: column c */
+    double value[ADP_REPLICA_CELLS];    /* row * columns + column; 0 where absent */
     uint64_t expires_ns[ADP_REPLICA_CELLS]; /* likewise; absent from then on */
 };
 

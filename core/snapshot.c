@@ -23,8 +23,8 @@ struct adp_publisher {
     struct adp_scratch *scratch;
     struct adp_line json, pool; /* metrics; names of replicas, empty without any */
     struct adp_reading readings[ADP_MAX_KNOWN];
-    uint64_t replica_signals; /* that policies read */
-    bool too_many;            /* replicas, and a policy reads them */
+    uint64_t replica_signals;           /* that policies read */
+    bool too_many;                      /* replicas, and a policy reads them */
     struct adp_replicas replicas, told; /* told: what the record says of them */
 };
 

@@ -468,8 +468,8 @@ bool adp_write_split_snapshot(const struct adp_rec_snapshot *record,
     if ((uint64_t)record->metrics_len + record->pool_len > left)
         return false;
     ret->metrics = (struct adp_str) { (const char *)at, record->metrics_len };
-    ret->pool = (struct adp_str) { (const char *)at + record->metrics_len,
-                                   record->pool_len };
+    ret->pool =
+        (struct adp_str) { (const char *)at + record->metrics_len, record->pool_len };
     return true;
 }
 

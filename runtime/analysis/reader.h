@@ -70,6 +70,7 @@ struct adp_disclosure {
     struct adp_text model, engine, hardware, workload;
     struct adp_text slo; /* its JSON */
     double capacity_rps, unloaded_ttft_ms;
+    double kv_capacity_tokens, concurrency, request_tokens; /* core/reach.h */
 };
 
 /* A parameter. `value` is NaN when it is no number (the original takes anything);
