@@ -107,9 +107,13 @@ struct adp_part {
 
     struct adp_course course;
     struct adp_numbers prompt_tokens; /* of decisions whose requests say */
-    struct adp_part_disclosure {      /* of the first line; NULL, NaN: not said */
+    double
+        longest_tokens;  /* the greatest prompt and max output of those; NaN: none says */
+    uint64_t open_ended; /* of those: say no max output, and count without one */
+    struct adp_part_disclosure { /* of the first line; NULL, NaN: not said */
         char *model, *engine, *hardware, *workload, *slo;
         double capacity_rps, unloaded_ttft_ms;
+        double kv_capacity_tokens, concurrency, request_tokens;
     } disclosure;
 
     double slo_ttft_ms; /* the first stated */

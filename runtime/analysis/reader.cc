@@ -471,6 +471,12 @@ static void take_disclosure(adp_reader &r, adp_entry &e, const element &value)
             d.capacity_rps = number_of(field.value);
         else if (field.key == "unloaded_ttft_ms")
             d.unloaded_ttft_ms = number_of(field.value);
+        else if (field.key == "kv_capacity_tokens")
+            d.kv_capacity_tokens = number_of(field.value);
+        else if (field.key == "concurrency")
+            d.concurrency = number_of(field.value);
+        else if (field.key == "request_tokens")
+            d.request_tokens = number_of(field.value);
     if (object["slo"].get(slo))
         return;
     d.slo = text_of(r, object["slo"].value());
@@ -673,6 +679,8 @@ static bool fill(adp_reader &r, adp_entry &e, const simdjson::dom::object &objec
     e.facts.priority = e.facts.prompt_tokens = NAN;
     e.facts.max_output_tokens = e.facts.ttft_deadline_ms = e.draw = NAN;
     e.disclosure.capacity_rps = e.disclosure.unloaded_ttft_ms = NAN;
+    e.disclosure.kv_capacity_tokens = e.disclosure.concurrency = NAN;
+    e.disclosure.request_tokens = NAN;
     e.lane = e.seq = e.mono_ns = e.ok = -1;
     e.enforced = true;
     r.signals.clear();
@@ -1077,7 +1085,8 @@ static void keep_entry(learned &l, const adp_entry &entry)
 static bool assign_slots(learned &l)
 {
     bool seen[TARGETS] = {};
-    uint32_t signals = 0, cells = 0, slots = static_cast<uint32_t>(adp_shape_slots(l.shape.get()));
+    uint32_t signals = 0, cells = 0,
+             slots = static_cast<uint32_t>(adp_shape_slots(l.shape.get()));
     for (uint32_t i = 0; i < slots; i++) {
         int target = adp_shape_number(l.shape.get(), i);
         if (target == TO_NOTHING)
