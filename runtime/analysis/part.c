@@ -590,6 +590,7 @@ static void add_verdict(struct adp_part *part, const struct adp_entry *entry)
     part->unenforced += !entry->enforced;
     part->shadow += entry->shadow;
     part->anonymous += !entry->request_id.text;
+    part->watched += entry->watch;
     part->fingerprint += fingerprint(entry);
     if (!entry->fault)
         add_margin(part, entry->margin);
@@ -768,6 +769,7 @@ static void merge_counts(struct adp_part *into, const struct adp_part *from)
     into->unenforced += from->unenforced;
     into->shadow += from->shadow;
     into->anonymous += from->anonymous;
+    into->watched += from->watched;
     into->not_finite += from->not_finite;
     into->ignored += from->ignored;
     into->fingerprint += from->fingerprint;

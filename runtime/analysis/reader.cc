@@ -634,6 +634,8 @@ static bool take(adp_reader &r, adp_entry &e, seen &has, string_view key,
         take_card(r, e, value);
     else if (key == "baseline")
         e.baseline = truth_of(value) == 1;
+    else if (key == "watch")
+        e.watch = truth_of(value) == 1;
     else if (key == "enforced")
         e.enforced = truth_of(value) != 0;
     else if (key == "fault")
@@ -799,6 +801,7 @@ static const place top[] = {
     { "policy", ADP_SHAPE_LITERAL },
     { "baseline", ADP_SHAPE_LITERAL },
     { "config", ADP_SHAPE_LITERAL },
+    { "watch", ADP_SHAPE_LITERAL },
     { "instance", ADP_SHAPE_LITERAL },
     { "v", ADP_SHAPE_LITERAL },
     /* These say the kind, and must be objects. */

@@ -111,6 +111,7 @@ struct adp_entry {
     /* Decisions and states */
     struct adp_text experiment, run, notes, policy, config;
     bool baseline;
+    bool watch; /* of `admitperf watch`: a sample, or a decision on one */
     const struct adp_log_reading *signals;
     size_t n_signals;
     const struct adp_log_column *replicas; /* where the line has them */

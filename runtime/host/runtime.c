@@ -251,7 +251,7 @@ int adp_host_record_words(adp_runtime *rt, const struct adp_edition *e, adp_erro
     struct adp_line packed;
     adp_line_init(&packed);
     const struct adp_host_scene *scene = rt->options.scene;
-    int code = adp_host_words(&packed, e, scene && scene->undecided);
+    int code = adp_host_words(&packed, e, scene);
     if (code < 0)
         adp_error_set(err, code, "out of memory");
     else if ((code = adp_publisher_generation(
