@@ -47,6 +47,8 @@ struct request {
     uint64_t present;
     const double *value; /* of each signal of the set */
     double given[ADP_MAX_KNOWN];
+    const struct adp_replicas
+        *replicas; /* NULL: no policy reads any, or there are none */
     struct adp_name id, tenant, session, slo_class;
     size_t id_len, joined_len; /* as the host gave it; joined: 0, too long or no id */
     char joined[ADP_SPLIT_JOINED];
@@ -159,6 +161,28 @@ static void gather_given(struct request *rq)
     }
 }
 
+/* In the columns that policies read, which is what they see and what is recorded. */
+static void gather_replicas(struct request *rq, const struct adp_snapshot *s)
+{
+    const struct adp_generation *g = rq->generation;
+    struct adp_lane *lane = rq->lane;
+    struct adp_replicas *seen = &lane->replicas->seen;
+    rq->replicas = NULL;
+    if (!g->replica_signals)
+        return;
+    if (!rq->metrics && (!s || !s->replicas.rows))
+        return;
+    if (!rq->metrics)
+        adp_replicas_narrow(seen, &s->replicas, g->replica_signals, rq->mono_ns);
+    else if (!lane->has_replicas)
+        adp_lane_read_replicas(
+            lane, g->signals, g->replica_signals,
+            rq->sheet ? adp_sheet_bound(rq->sheet, g->number, g->signals) : NULL,
+            rq->metrics, rq->mono_ns, rq->wall_ns);
+    if (seen->rows)
+        rq->replicas = seen;
+}
+
 /* --- asking a policy --- */
 
 /* What stands for a field that this host does not know may matter to the verdict. */
@@ -201,6 +225,17 @@ static void answer_in_place(struct adp_verdict *v, bool reject)
     v->set = 0;
 }
 
+static void show_replicas(const struct request *rq, const struct adp_member *m,
+                          struct adp_view *view)
+{
+    struct adp_lane_replicas *own = rq->lane->replicas;
+    adp_replicas_spread(rq->replicas, m->slot_of, m->policy->n_signals, m->replica_slots,
+                        own->value, own->present);
+    view->n_replicas = rq->replicas->rows;
+    view->replica = own->value;
+    view->replica_present = own->present;
+}
+
 static void ask(struct request *rq, uint32_t i, struct answer *a)
 {
     struct adp_member *m = &rq->generation->member[i];
@@ -226,6 +261,8 @@ static void ask(struct request *rq, uint32_t i, struct answer *a)
         signal[slot] = rq->value[known];
         view.present |= (rq->present >> known & 1u) << slot;
     }
+    if (rq->replicas && m->replica_slots)
+        show_replicas(rq, m, &view);
     a->verdict = (struct adp_verdict) { .size = sizeof a->verdict, .binding = ADP_NONE };
 
     adp_call_begin(rq->call, rq->generation->number, i, rq->mono_ns);
@@ -346,9 +383,10 @@ static void record(const struct request *rq, uint32_t i, const struct answer *a,
     uint32_t n = rq->generation->n_signals;
     uint32_t given = metrics_flags(rq);
     size_t series = metrics_bytes(rq, given);
+    size_t replicas = rq->replicas ? adp_replicas_bytes(rq->replicas) : 0;
     size_t bytes = sizeof(struct adp_rec_decision) +
                    n * (rq->metrics ? sizeof(struct adp_rec_reading) : sizeof(double)) +
-                   series + 4u * ADP_ID_MAX;
+                   replicas + series + 4u * ADP_ID_MAX;
     struct adp_rec_decision *r = adp_ring_begin(
         lane->region, lane->number, bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)bytes);
     if (!r)
@@ -372,7 +410,8 @@ static void record(const struct request *rq, uint32_t i, const struct answer *a,
     r->fact_bits = known_facts(rq);
     r->set = a->verdict.set;
     r->flags = (i == 0 && rq->governed ? ADP_REC_ENFORCED : 0u) |
-               (rq->governed ? ADP_REC_GOVERNED : 0u) | (i ? ADP_REC_SHADOW : 0u) | given;
+               (rq->governed ? ADP_REC_GOVERNED : 0u) | (i ? ADP_REC_SHADOW : 0u) |
+               (replicas ? ADP_REC_REPLICAS : 0u) | given;
     r->reason = a->verdict.reason;
     r->status = adp_reason_status(a->verdict.reason, rq->generation->profile);
     r->binding = a->verdict.binding;
@@ -387,6 +426,8 @@ static void record(const struct request *rq, uint32_t i, const struct answer *a,
     r->class_len = rq->slo_class.n;
     r->shape = given & (ADP_REC_TELLS | ADP_REC_VALUES) ? rq->sheet->shape : 0;
     uint8_t *to = put_signals(rq, (uint8_t *)(r + 1));
+    if (replicas)
+        to = adp_replicas_encode(rq->replicas, to);
     to = put_metrics(rq, given, to, series);
     to = put(put(put(put(to, &rq->id), &rq->tenant), &rq->session), &rq->slo_class);
     adp_ring_commit(lane->region, lane->number, (uint32_t)(to - (uint8_t *)r));
@@ -517,6 +558,7 @@ int adp_decide(struct adp_lane *lane, struct adp_generations *generations,
         gather_given(&rq);
     else
         gather_snapshot(&rq, snapshot);
+    gather_replicas(&rq, snapshot);
 
     name_request(&rq);
 

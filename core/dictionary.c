@@ -461,6 +461,14 @@ bool adp_metric_is_blank(struct adp_str name, double value)
                 prefix "realtime_tokens_total"                                           \
         }                                                                                \
     }
+/* NIM's names have no prefix in common. */
+#define NIM_PULSE(begin)                                                                 \
+    {                                                                                    \
+        begin, "num_requests_running",                                                   \
+        {                                                                                \
+            "generation_tokens_total", "prompt_tokens_total"                             \
+        }                                                                                \
+    }
 #define VLLM_SLEEP(prefix)                                                               \
     {                                                                                    \
         prefix, prefix "engine_sleep_state", "sleep_state", "awake"                      \
@@ -474,6 +482,9 @@ static const struct adp_pulse pulses[] = {
     VLLM_PULSE("vllm_"),
     SGLANG_PULSE("sglang:"),
     SGLANG_PULSE("sglang_"),
+    NIM_PULSE("num_requests_"),
+    NIM_PULSE("gpu_cache_usage_perc"),
+    NIM_PULSE("kv_cache_usage_perc"),
     { "tgi_", "tgi_batch_current_size", { "tgi_batch_inference_count" } },
     { "llamacpp:",
       "llamacpp:requests_processing",

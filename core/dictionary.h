@@ -37,7 +37,7 @@ const struct adp_prefix *adp_prefixes(uint32_t *ret_n);
 
 /* How an engine shows that it works: while `running` is above 0, one of `beats` moves. */
 struct adp_pulse {
-    const char *prefix; /* of all its names */
+    const char *prefix; /* of its names */
     const char *running;
     const char *beats[4];
 };

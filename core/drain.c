@@ -190,17 +190,16 @@ static bool take_snapshot(struct adp_drain *d, const struct adp_record *rec,
                           uint32_t lane, struct adp_line *to, bool *ret_bad)
 {
     const struct adp_rec_snapshot *r = (const struct adp_rec_snapshot *)(const void *)rec;
-    if (rec->bytes < sizeof *r || r->n_signals > ADP_MAX_KNOWN ||
-        r->n_signals * sizeof(struct adp_rec_reading) + (uint64_t)r->metrics_len >
-            rec->bytes - sizeof *r) {
+    struct adp_snapshot_parts parts;
+    if (rec->bytes < sizeof *r || !adp_write_split_snapshot(r, &parts)) {
         *ret_bad = true;
         return true;
     }
     struct adp_seen *seen = &d->snapshot[r->number % d->n_snapshots];
-    if (!adp_seen_set(seen, r, d->inline_metrics))
+    if (!adp_seen_set(seen, r, &parts, d->inline_metrics))
         return false;
     size_t start = to->len;
-    adp_write_snapshot(to, r, words_of(d, r->generation), tag(d, lane, rec->seq));
+    adp_write_snapshot(to, r, &parts, words_of(d, r->generation), tag(d, lane, rec->seq));
     if (to->broken)
         return false;
     adp_line_clear(&d->opening);

@@ -138,6 +138,7 @@ struct adp_moment {
     uint32_t n_doubts;
     bool
         restarted; /* the whole page's process did, since `before`: all counters began anew */
+    struct adp_str replica; /* only series of this one (core/replicas.h); p NULL: all */
 };
 
 /* False when a metric it asks for is not there, under its name or another: then it is

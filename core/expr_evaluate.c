@@ -13,6 +13,7 @@
 #include "core/dictionary.h"
 #include "core/expr_program.h"
 #include "core/number.h"
+#include "core/replicas.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -111,6 +112,14 @@ static bool matches(const struct adp_matcher *m, const struct adp_series *series
     default:
         return !adp_pattern_match(m->pattern, value.p, value.n);
     }
+}
+
+static bool is_of(const struct adp_moment *moment, const struct adp_series *series)
+{
+    static const struct adp_str label = { ADP_REPLICA_LABEL,
+                                          sizeof ADP_REPLICA_LABEL - 1 };
+    return !moment->replica.p ||
+           adp_str_same(label_value(series, label), moment->replica);
 }
 
 static bool selects(const struct adp_selector *selector, const struct adp_series *series)
@@ -389,7 +398,7 @@ static enum adp_why push_series(struct run *run, const struct adp_step *step)
     for (uint32_t i = first_series(run->moment, selector); i != ADP_NO_SERIES;
          i = series->next) {
         series = adp_metrics_at(run->moment->now, i);
-        if (!selects(selector, series))
+        if (!is_of(run->moment, series) || !selects(selector, series))
             continue;
         struct element e = { .series = series,
                              .from = selector,

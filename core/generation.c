@@ -16,6 +16,14 @@ static void wait_turn(unsigned spins)
         sched_yield();
 }
 
+void adp_member_reads_replicas(struct adp_generation *g, struct adp_member *member,
+                               uint64_t slots)
+{
+    member->replica_slots = slots;
+    for (uint64_t left = slots; left; left &= left - 1)
+        g->replica_signals |= UINT64_C(1) << member->slot_of[__builtin_ctzll(left)];
+}
+
 struct adp_generation *adp_generation_find(struct adp_generations *generations,
                                            uint64_t number)
 {

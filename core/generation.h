@@ -39,6 +39,7 @@ struct adp_member {
     void *self;
     const double *param;               /* by place; borrowed */
     uint32_t slot_of[ADP_MAX_SIGNALS]; /* policy's slot → index in the set */
+    uint64_t replica_slots;            /* bit i: slot i is read per replica */
     bool reject_on_error;
     uint32_t tally; /* which of the lanes' tallies counts its verdicts */
     bool
@@ -55,6 +56,7 @@ struct adp_generation {
     enum adp_profile profile;
     uint64_t ticket_ns; /* an outcome later than this is LOST */
     const struct adp_signals *signals;
+    uint64_t replica_signals; /* bit i: signal i of the set, some member reads per replica */
     struct adp_member member[ADP_MAX_POLICIES];
 };
 
@@ -63,6 +65,11 @@ struct adp_generations {
     _Atomic uint64_t current; /* number in force, with the gate's bit; 0: none */
     _Atomic(struct adp_generation *) table[ADP_GENERATIONS]; /* by number % …; NULL */
 };
+
+/* Says which slots of a bound member are read per replica, and adds their signals to the
+ * generation's. [control] */
+void adp_member_reads_replicas(struct adp_generation *g, struct adp_member *member,
+                               uint64_t slots);
 
 /* Generation by number, or NULL when it is gone. It is there when the caller's call slot
  * names it, when the caller has claimed one of its tickets, or is the control thread.

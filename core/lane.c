@@ -37,7 +37,8 @@ int adp_lane_create(struct adp_lane **ret, struct adp_region *region, uint32_t n
     lane->wall_at_ns = 0 - (uint64_t)LEAST_WINDOW_NS; /* long ago */
     if (adp_sheet_init(&lane->sheet[0], 0) < 0 ||
         adp_sheet_init(&lane->sheet[1], 1) < 0 ||
-        adp_scratch_create(&lane->scratch, ADP_LANE_SERIES) < 0) {
+        adp_scratch_create(&lane->scratch, ADP_LANE_SERIES) < 0 ||
+        !(lane->replicas = calloc(1, sizeof *lane->replicas))) {
         adp_lane_destroy(lane);
         return adp_error_set(err, ADP_ENOMEM, "out of memory");
     }
@@ -55,6 +56,7 @@ void adp_lane_destroy(struct adp_lane *lane)
     adp_sheet_finish(&lane->sheet[0]);
     adp_sheet_finish(&lane->sheet[1]);
     adp_scratch_destroy(lane->scratch);
+    free(lane->replicas);
     free(lane);
 }
 
@@ -98,9 +100,8 @@ struct adp_sheet *adp_lane_sheet(struct adp_lane *lane)
     return lane->given;
 }
 
-void adp_lane_read(struct adp_lane *lane, const struct adp_signals *signals,
-                   const struct adp_bound *bound, const struct adp_metrics *metrics,
-                   uint64_t mono_ns, uint64_t wall_ns)
+static struct adp_moment moment_of(const struct adp_lane *lane,
+                                   const struct adp_metrics *metrics, uint64_t mono_ns)
 {
     struct adp_moment moment = { .now = metrics };
     uint64_t since = mono_ns > lane->before_ns ? mono_ns - lane->before_ns : 0;
@@ -108,6 +109,14 @@ void adp_lane_read(struct adp_lane *lane, const struct adp_signals *signals,
         moment.before = lane->before;
         moment.elapsed_s = (double)since * 1e-9;
     }
+    return moment;
+}
+
+void adp_lane_read(struct adp_lane *lane, const struct adp_signals *signals,
+                   const struct adp_bound *bound, const struct adp_metrics *metrics,
+                   uint64_t mono_ns, uint64_t wall_ns)
+{
+    struct adp_moment moment = moment_of(lane, metrics, mono_ns);
     double wall_s = (double)wall_ns * 1e-9;
     if (bound)
         adp_signals_read_bound(signals, bound, &moment, mono_ns, wall_s, lane->scratch,
@@ -115,6 +124,27 @@ void adp_lane_read(struct adp_lane *lane, const struct adp_signals *signals,
     else
         adp_signals_read(signals, &moment, mono_ns, wall_s, lane->scratch,
                          lane->readings);
+}
+
+void adp_lane_read_replicas(struct adp_lane *lane, const struct adp_signals *set,
+                            uint64_t signals, const struct adp_bound *bound,
+                            const struct adp_metrics *metrics, uint64_t mono_ns,
+                            uint64_t wall_ns)
+{
+    struct adp_replicas *seen = &lane->replicas->seen;
+    struct adp_moment moment = moment_of(lane, metrics, mono_ns);
+    struct adp_str names[ADP_MAX_REPLICAS];
+    struct adp_bound own;
+    uint32_t rows = adp_replicas_names(metrics, names);
+    adp_replicas_begin(seen, adp_replicas_fit(rows, signals) ? rows : 0, signals);
+    if (!seen->rows)
+        return;
+    if (!bound) {
+        adp_signals_bind(set, metrics, &own);
+        bound = &own;
+    }
+    adp_signals_read_replicas(set, bound, &moment, mono_ns, (double)wall_ns * 1e-9,
+                              lane->scratch, names, seen);
 }
 
 void adp_lane_keep(struct adp_lane *lane, uint64_t mono_ns)

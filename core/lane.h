@@ -37,6 +37,14 @@ struct adp_tally {
     _Atomic uint64_t n[ADP_TALLY_ACTIONS][ADP_TALLY_REASONS][2];
 };
 
+/* Readings per replica of the request at hand: in the columns that some policy reads, and
+ * as one policy's view has them. */
+struct adp_lane_replicas {
+    struct adp_replicas seen;
+    double value[ADP_MAX_REPLICAS * ADP_MAX_SIGNALS];
+    uint64_t present[ADP_MAX_REPLICAS];
+};
+
 struct adp_lane {
     struct adp_region *region; /* borrowed */
     const struct adp_clock *clock;
@@ -59,6 +67,10 @@ struct adp_lane {
      * of the split's. */
     bool has_draw;
     double draw;
+    /* Likewise: what is in replicas->seen stands in place of what metrics given with the
+     * request tell. */
+    bool has_replicas;
+    struct adp_lane_replicas *replicas;
 
     /* Metrics given with a request: these, those of a moment before, and their readings.
      * `given` is the sheet of `now` while it is known to describe them; NULL: not known. */
@@ -107,6 +119,13 @@ struct adp_sheet *adp_lane_sheet(struct adp_lane *lane);
 void adp_lane_read(struct adp_lane *lane, const struct adp_signals *signals,
                    const struct adp_bound *bound, const struct adp_metrics *metrics,
                    uint64_t mono_ns, uint64_t wall_ns);
+
+/* Reads those of the signals (bit i: signal i) per replica into replicas->seen; no rows when
+ * the metrics tell of no replica, or of too many. [hot] */
+void adp_lane_read_replicas(struct adp_lane *lane, const struct adp_signals *set,
+                            uint64_t signals, const struct adp_bound *bound,
+                            const struct adp_metrics *metrics, uint64_t mono_ns,
+                            uint64_t wall_ns);
 
 /* Keeps `now` as the moment before, once the one kept is a second old. [hot] */
 void adp_lane_keep(struct adp_lane *lane, uint64_t mono_ns);

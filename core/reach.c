@@ -3,6 +3,7 @@
 #include "core/reach.h"
 
 #include <math.h>
+#include <stdio.h>
 
 static bool is_known(double value)
 {
@@ -24,4 +25,20 @@ double adp_reach_ceiling(const struct adp_reach *reach)
 double adp_reach_tokens(const struct adp_reach *reach, double threshold)
 {
     return threshold * reach->capacity_tokens / reach->concurrency;
+}
+
+bool adp_reach_is_short_of(const struct adp_reach *reach, double threshold, bool strict)
+{
+    double ceiling = adp_reach_ceiling(reach);
+    return strict ? ceiling <= threshold : ceiling < threshold;
+}
+
+void adp_reach_why(const struct adp_reach *reach, double threshold,
+                   char to[ADP_REACH_WHY])
+{
+    snprintf(to, ADP_REACH_WHY,
+             "%.6g requests of %.6g tokens fill %.2g of a cache of %.6g, and it takes "
+             "requests of %.6g tokens",
+             reach->concurrency, reach->request_tokens, adp_reach_ceiling(reach),
+             reach->capacity_tokens, adp_reach_tokens(reach, threshold));
 }

@@ -23,6 +23,15 @@ bool adp_reach_known(const struct adp_reach *reach);
 /* The highest kv_pressure there can be, at most 1. All three are known. [any] */
 double adp_reach_ceiling(const struct adp_reach *reach);
 
+/* True when a gate kv_pressure >= threshold (strict: >) can never hold. All three are known.
+ * [any] */
+bool adp_reach_is_short_of(const struct adp_reach *reach, double threshold, bool strict);
+
+/* Why not, and what it would take: "64 requests of 2168 tokens fill 0.36 of a cache of …". */
+enum { ADP_REACH_WHY = 192 };
+void adp_reach_why(const struct adp_reach *reach, double threshold,
+                   char to[ADP_REACH_WHY]);
+
 /* The tokens a request must hold for kv_pressure to reach `threshold`. Capacity and
  * concurrency are known. [any] */
 double adp_reach_tokens(const struct adp_reach *reach, double threshold);

@@ -7,6 +7,7 @@
 #define ADP_CORE_RECORD_H
 
 #include "core/region.h"
+#include "core/replicas.h"
 
 enum adp_record_kind {
     ADP_REC_PAD = 1,    /* fills the end of the ring */
@@ -34,6 +35,14 @@ struct adp_rec_reading {
     uint8_t reserved[5];
 };
 
+/* Readings per replica, where they go into a record (core/replicas.h); then for each row
+ * uint64_t present, by column, and double value[columns]. There are as many columns as bits
+ * in `signals`. */
+struct adp_rec_replicas {
+    uint64_t signals;
+    uint32_t rows, reserved;
+};
+
 enum adp_rec_fact { /* beside enum adp_fact in fact_bits */
                     ADP_REC_HAS_ID = 1u << 8,
                     ADP_REC_HAS_TENANT = 1u << 9,
@@ -47,7 +56,8 @@ enum adp_rec_flag {
     ADP_REC_SHADOW = 4u,   /* the role */
     ADP_REC_INLINE = 8u,   /* metrics came with the request: readings, then raw series */
     ADP_REC_TELLS = 16u,   /* those series are the lane's `shape` from here on */
-    ADP_REC_VALUES = 32u   /* in place of the series their values, in order of `shape` */
+    ADP_REC_VALUES = 32u,  /* in place of the series their values, in order of `shape` */
+    ADP_REC_REPLICAS = 64u /* readings per replica: struct adp_rec_replicas */
 };
 
 enum adp_fault {
@@ -92,7 +102,7 @@ struct adp_rec_decision {
     uint8_t id_len, tenant_len, session_len, class_len;
     uint32_t shape; /* number, with TELLS or VALUES; else 0 */
     /* double value[n_signals], or struct adp_rec_reading[n_signals] when INLINE;
-     * raw series (core/lane.h), or doubles when VALUES; id, tenant, session, class */
+     * struct adp_rec_replicas and its rows, when REPLICAS; raw series (core/lane.h), or doubles when VALUES; id, tenant, session, class */
 };
 
 struct adp_rec_outcome {
@@ -123,8 +133,9 @@ struct adp_rec_snapshot {
     uint64_t mono_ns, number;
     uint32_t generation, n_signals;
     uint32_t metrics_len; /* bytes of the JSON object */
-    uint32_t reserved;
-    /* struct adp_rec_reading[n_signals]; metrics */
+    uint32_t pool_len;    /* bytes of the JSON array of the replicas' names; 0: none */
+    /* struct adp_rec_reading[n_signals]; with pool_len struct adp_rec_replicas and its
+     * rows; metrics; names */
 };
 
 /* Texts, each a uint32_t length and that many bytes, padded to 4:

@@ -172,9 +172,11 @@ bool adp_recover_snapshot(const struct adp_region *region,
     uint64_t named = before ? atomic_load_explicit(adp_region_current(region, before),
                                                    memory_order_acquire)
                             : 0;
+    const struct adp_snapshot *s = named >= 1 && named <= adp_region_snapshots(region)
+                                       ? adp_region_snapshot(region, (uint32_t)named - 1)
+                                       : NULL;
     bool sound =
-        named >= 1 && named <= adp_region_snapshots(region) &&
-        adp_region_snapshot(region, (uint32_t)named - 1)->n == generation->n_signals;
+        s && s->n == generation->n_signals && adp_replicas_sound(&s->replicas, s->n);
     for (uint64_t g = 0; g < ADP_GENERATIONS; g++)
         atomic_store_explicit(adp_region_current(region, g), 0, memory_order_relaxed);
     if (sound)

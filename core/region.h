@@ -22,6 +22,7 @@
 #define ADP_CORE_REGION_H
 
 #include "core/error.h"
+#include "core/replicas.h"
 #include "core/signal.h"
 
 #include <stdatomic.h>
@@ -109,6 +110,7 @@ struct adp_snapshot {
     uint32_t n, reserved;
     double value[ADP_MAX_KNOWN];
     uint64_t expires_ns[ADP_MAX_KNOWN];
+    struct adp_replicas replicas;
 };
 
 struct adp_region; /* one side's view of a block: its own copy of the shape, and the

@@ -594,6 +594,34 @@ void adp_signals_read_bound(const struct adp_signals *set, const struct adp_boun
     }
 }
 
+static void read_replica(const struct adp_signals *set, const struct adp_bound *bound,
+                         const struct adp_moment *own, uint64_t now_ns, double wall_s,
+                         struct adp_scratch *scratch, uint32_t row,
+                         struct adp_replicas *table)
+{
+    for (uint64_t left = table->signals; left; left &= left - 1) {
+        uint32_t i = (uint32_t)__builtin_ctzll(left);
+        struct adp_reading r;
+        read_signal(&set->signals[i], bound->there[i], own, now_ns, wall_s, scratch, &r);
+        if (r.why == ADP_WHY_PRESENT)
+            adp_replicas_set(table, row, i, r.value, r.expires_ns);
+    }
+}
+
+void adp_signals_read_replicas(const struct adp_signals *set,
+                               const struct adp_bound *bound,
+                               const struct adp_moment *moment, uint64_t now_ns,
+                               double wall_s, struct adp_scratch *scratch,
+                               const struct adp_str *names, struct adp_replicas *table)
+{
+    struct adp_doubt doubts[MAX_DOUBTS];
+    struct adp_moment own = own_moment(set, moment, doubts);
+    for (uint32_t row = 0; row < table->rows; row++) {
+        own.replica = names[row];
+        read_replica(set, bound, &own, now_ns, wall_s, scratch, row, table);
+    }
+}
+
 /* ---- explaining ---- */
 
 /* Up to a colon, or else to the first underscore: what an engine's names have in common. */

@@ -13,6 +13,7 @@
 #define ADP_CORE_SIGNAL_H
 
 #include "core/expr.h"
+#include "core/replicas.h"
 
 #define ADP_MAX_KNOWN          64u /* signals one set may hold: one presence word */
 #define ADP_MAX_SOURCES        64u /* per signal */
@@ -125,6 +126,14 @@ void adp_signals_read_bound(const struct adp_signals *set, const struct adp_boun
                             const struct adp_moment *moment, uint64_t now_ns,
                             double wall_s, struct adp_scratch *scratch,
                             struct adp_reading *readings);
+
+/* Fills the table, which has its rows and columns (adp_replicas_begin): each signal of each
+ * replica as above, from the series of that one only. What is absent is left absent. [hot] */
+void adp_signals_read_replicas(const struct adp_signals *set,
+                               const struct adp_bound *bound,
+                               const struct adp_moment *moment, uint64_t now_ns,
+                               double wall_s, struct adp_scratch *scratch,
+                               const struct adp_str *names, struct adp_replicas *table);
 
 /* For a signal that no source supplies: the source that would come nearest on this page,
  * and the metric that it lacks. Nearest is the one with most of its metrics there; of

@@ -21,17 +21,21 @@ struct adp_publisher {
     const struct adp_supply *supply;
     uint32_t n_supply;
     struct adp_scratch *scratch;
-    struct adp_line json;
+    struct adp_line json, pool; /* metrics; names of replicas, empty without any */
     struct adp_reading readings[ADP_MAX_KNOWN];
+    uint64_t replica_signals;           /* that policies read */
+    bool too_many;                      /* replicas, and a policy reads them */
+    struct adp_replicas replicas, told; /* told: what the record says of them */
 };
 
-/* Of the writer before; 0: there was none. */
+/* Of the writer before; 0: there was none. What lies there may be anything: a number beyond
+ * 2^53 no writer reaches, and no reader of JSON takes. */
 static uint64_t last_number(const struct adp_region *region)
 {
     uint64_t last = 0;
     for (uint32_t i = 0; i < adp_region_snapshots(region); i++) {
         uint64_t number = adp_region_snapshot(region, i)->number;
-        last = number > last ? number : last;
+        last = number > last && number < 1ull << 53 ? number : last;
     }
     return last;
 }
@@ -46,6 +50,7 @@ int adp_publisher_create(struct adp_publisher **ret, struct adp_region *region,
     p->recording = recording;
     p->number = last_number(region);
     adp_line_init(&p->json);
+    adp_line_init(&p->pool);
     if (adp_history_create(&p->history, ADP_WINDOW_NS) < 0 ||
         adp_metrics_create(&p->empty) < 0 ||
         adp_scratch_create(&p->scratch, PAGE_SERIES) < 0) {
@@ -64,6 +69,7 @@ void adp_publisher_destroy(struct adp_publisher *publisher)
     adp_metrics_destroy(publisher->empty);
     adp_scratch_destroy(publisher->scratch);
     adp_line_finish(&publisher->json);
+    adp_line_finish(&publisher->pool);
     free(publisher);
 }
 
@@ -88,6 +94,11 @@ void adp_publisher_supply(struct adp_publisher *publisher,
 {
     publisher->supply = supply;
     publisher->n_supply = n;
+}
+
+void adp_publisher_replicas(struct adp_publisher *publisher, uint64_t signals)
+{
+    publisher->replica_signals = signals;
 }
 
 const struct adp_reading *adp_publisher_readings(const struct adp_publisher *publisher)
@@ -123,8 +134,9 @@ static uint64_t free_snapshot(const struct adp_region *region)
 }
 
 static void fill(struct adp_snapshot *to, const struct adp_reading *readings, uint32_t n,
-                 uint64_t number, uint64_t mono_ns)
+                 const struct adp_replicas *replicas, uint64_t number, uint64_t mono_ns)
 {
+    adp_replicas_copy(&to->replicas, replicas);
     to->number = number;
     to->mono_ns = mono_ns;
     to->first_expiry_ns = UINT64_MAX;
@@ -149,8 +161,10 @@ static void record(struct adp_publisher *p, const struct adp_metrics *page, uint
     adp_line_clear(&p->json);
     adp_metrics_write(page, &p->json);
     size_t len = p->json.broken ? 0 : p->json.len;
-    size_t bytes =
-        sizeof(struct adp_rec_snapshot) + n * sizeof(struct adp_rec_reading) + len;
+    size_t pool_len = p->pool.broken ? 0 : p->pool.len;
+    adp_replicas_narrow(&p->told, &p->replicas, adp_replicas_told(&p->replicas), mono_ns);
+    size_t bytes = sizeof(struct adp_rec_snapshot) + n * sizeof(struct adp_rec_reading) +
+                   (pool_len ? adp_replicas_bytes(&p->told) : 0) + len + pool_len;
     struct adp_rec_snapshot *r =
         adp_ring_begin(p->region, 0, bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)bytes);
     if (!r)
@@ -162,18 +176,32 @@ static void record(struct adp_publisher *p, const struct adp_metrics *page, uint
     r->generation = generation;
     r->n_signals = n;
     r->metrics_len = (uint32_t)len;
-    r->reserved = 0;
+    r->pool_len = (uint32_t)pool_len;
     struct adp_rec_reading *to = (struct adp_rec_reading *)(void *)(r + 1);
     for (uint32_t i = 0; i < n; i++)
         to[i] = (struct adp_rec_reading) { .value = p->readings[i].value,
                                            .age_s = p->readings[i].age_s,
                                            .source = (int16_t)p->readings[i].source,
                                            .why = (uint8_t)p->readings[i].why };
-    memcpy(to + n, p->json.text ? p->json.text : "", len);
+    uint8_t *at = (uint8_t *)(to + n);
+    if (pool_len)
+        at = adp_replicas_encode(&p->told, at);
+    memcpy(at, p->json.text ? p->json.text : "", len);
+    memcpy(at + len, p->pool.text ? p->pool.text : "", pool_len);
     adp_ring_commit(p->region, 0, (uint32_t)bytes);
 }
 
-/* In force all the same: a note, not an error. */
+/* Both in force all the same: a note, not an error. */
+static int note_too_many(const struct adp_publisher *p, struct adp_error *err)
+{
+    if (!p->too_many)
+        return 0;
+    return adp_error_set(err, ADP_NOTE,
+                         "the metrics tell of more than %u replicas, or of more readings "
+                         "of them than %u: policies are shown none",
+                         ADP_MAX_REPLICAS, ADP_REPLICA_CELLS);
+}
+
 static int note_ambiguous(const struct adp_publisher *p,
                           const struct adp_signals *signals, uint32_t n,
                           struct adp_error *err)
@@ -191,7 +219,7 @@ static int note_ambiguous(const struct adp_publisher *p,
             "with a label matcher",
             adp_signals_name(signals, i), adp_expr_text(source), r->differ);
     }
-    return 0;
+    return note_too_many(p, err);
 }
 
 /* Readings of metrics that were measured `age_ns` ago. */
@@ -232,16 +260,54 @@ static void ask_supply(struct adp_publisher *p, const struct adp_supply *s,
     *r = own;
 }
 
+static void list_pool(struct adp_line *to, const struct adp_str *names, uint32_t rows)
+{
+    adp_line_clear(to);
+    for (uint32_t i = 0; i < rows; i++) {
+        adp_line_puts(to, i ? "," : "[");
+        adp_line_string(to, names[i].p, names[i].n);
+    }
+    if (rows)
+        adp_line_puts(to, "]");
+}
+
+/* All signals for the record, if they fit: the log of a watch can be replayed by a policy
+ * that nobody thought of then. Else those that policies read. */
+static void evaluate_replicas(struct adp_publisher *p, const struct adp_signals *signals,
+                              const struct adp_bound *bound,
+                              const struct adp_moment *moment, uint64_t measured_ns)
+{
+    struct adp_str names[ADP_MAX_REPLICAS];
+    uint32_t n = adp_signals_count(signals), rows = 0;
+    uint64_t all = n == ADP_MAX_KNOWN ? UINT64_MAX : (UINT64_C(1) << n) - 1;
+    uint64_t wanted = p->replica_signals & all;
+    if (p->recording || wanted)
+        rows = adp_replicas_names(moment->now, names);
+    if (p->recording && adp_replicas_fit(rows, all))
+        wanted = all;
+    p->too_many = p->replica_signals && !adp_replicas_fit(rows, wanted);
+    if (!adp_replicas_fit(rows, wanted))
+        rows = 0;
+    list_pool(&p->pool, names, p->recording ? rows : 0);
+    adp_replicas_begin(&p->replicas, rows, wanted);
+    adp_signals_read_replicas(signals, bound, moment, measured_ns,
+                              (double)p->last_wall_ns * 1e-9, p->scratch, names,
+                              &p->replicas);
+}
+
 /* `page`: filled next or published last, measured at `measured_ns`. */
 static void evaluate(struct adp_publisher *p, const struct adp_metrics *page,
                      const struct adp_signals *signals, uint64_t measured_ns,
                      uint64_t mono_ns)
 {
     struct adp_moment moment = { .now = page };
+    struct adp_bound bound;
     if (page != p->empty)
         adp_history_look(p->history, page, measured_ns, &moment);
-    adp_signals_read(signals, &moment, measured_ns, (double)p->last_wall_ns * 1e-9,
-                     p->scratch, p->readings);
+    adp_signals_bind(signals, page, &bound);
+    adp_signals_read_bound(signals, &bound, &moment, measured_ns,
+                           (double)p->last_wall_ns * 1e-9, p->scratch, p->readings);
+    evaluate_replicas(p, signals, &bound, &moment, measured_ns);
     grow_old(p, adp_signals_count(signals),
              mono_ns > measured_ns ? mono_ns - measured_ns : 0, mono_ns);
     for (uint32_t i = 0; i < p->n_supply; i++)
@@ -259,8 +325,8 @@ static void put(struct adp_publisher *p, const struct adp_metrics *page,
     p->number++;
 
     uint64_t named = free_snapshot(p->region);
-    fill(adp_region_snapshot(p->region, (uint32_t)named - 1), p->readings, n, p->number,
-         mono_ns);
+    fill(adp_region_snapshot(p->region, (uint32_t)named - 1), p->readings, n,
+         &p->replicas, p->number, mono_ns);
     /* The record goes first: a decision that names this snapshot is drained after it. */
     record(p, page, n, generation, mono_ns, wall_ns);
     atomic_store_explicit(adp_region_current(p->region, generation), named,

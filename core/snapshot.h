@@ -45,6 +45,10 @@ struct adp_supply {
 void adp_publisher_supply(struct adp_publisher *publisher,
                           const struct adp_supply *supply, uint32_t n);
 
+/* The signals (bit i: signal i) that policies read per replica (core/replicas.h); none
+ * until it is called. [control] */
+void adp_publisher_replicas(struct adp_publisher *publisher, uint64_t signals);
+
 /* The metrics to fill for the next publish; cleared, or as an earlier publish, which is
  * forgotten, left them. [control] */
 struct adp_metrics *adp_publisher_next(struct adp_publisher *publisher);
@@ -52,8 +56,8 @@ struct adp_metrics *adp_publisher_next_filled(struct adp_publisher *publisher);
 
 /* Reads the signals from what adp_publisher_next was filled with and puts the result in
  * force for a generation. 0, or ADP_NOTE: in force, and err names a signal that is absent
- * because one of its sources is ambiguous, the source, and the labels that differ.
- * [control] */
+ * because one of its sources is ambiguous, the source, and the labels that differ; or says
+ * that there are more replicas than policies can be shown. [control] */
 int adp_publisher_publish(struct adp_publisher *publisher,
                           const struct adp_signals *signals, uint32_t generation,
                           uint64_t mono_ns, uint64_t wall_ns, struct adp_error *err);

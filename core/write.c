@@ -200,10 +200,8 @@ void adp_words_finish(struct adp_words *words)
 /* --- snapshots seen --- */
 
 bool adp_seen_set(struct adp_seen *seen, const struct adp_rec_snapshot *record,
-                  bool keep_metrics)
+                  const struct adp_snapshot_parts *parts, bool keep_metrics)
 {
-    const struct adp_rec_reading *readings =
-        (const struct adp_rec_reading *)(const void *)(record + 1);
     char *metrics = NULL;
     if (!seen->reading)
         seen->reading = calloc(ADP_MAX_KNOWN, sizeof *seen->reading);
@@ -215,12 +213,12 @@ bool adp_seen_set(struct adp_seen *seen, const struct adp_rec_snapshot *record,
     seen->told_generation = 0;
     seen->mono_ns = record->mono_ns;
     seen->n = record->n_signals;
-    memcpy(seen->reading, readings, record->n_signals * sizeof *readings);
+    memcpy(seen->reading, parts->reading, record->n_signals * sizeof *seen->reading);
     free(seen->metrics);
     seen->metrics = metrics;
     seen->metrics_len = metrics ? record->metrics_len : 0;
     if (metrics)
-        memcpy(metrics, readings + record->n_signals, record->metrics_len);
+        memcpy(metrics, parts->metrics.p, record->metrics_len);
     return true;
 }
 
@@ -390,6 +388,17 @@ static struct told told_by_snapshot(const struct adp_rec_decision *r, double val
 
 /* --- decisions --- */
 
+/* Rows and columns within `left` bytes; how many they take, 0: they do not. */
+static size_t replicas_bytes(const uint8_t *at, size_t left)
+{
+    const struct adp_rec_replicas *r = (const struct adp_rec_replicas *)(const void *)at;
+    if (left < sizeof *r || r->rows > ADP_MAX_REPLICAS)
+        return 0;
+    size_t columns = (size_t)__builtin_popcountll(r->signals);
+    size_t bytes = sizeof *r + r->rows * (sizeof(uint64_t) + columns * sizeof(double));
+    return bytes <= left ? bytes : 0;
+}
+
 static bool cut_name(const uint8_t **at, size_t *left, uint8_t len, struct adp_str *ret)
 {
     if (len > *left)
@@ -416,6 +425,14 @@ bool adp_write_split(const struct adp_rec_decision *record,
         ret->value = (const double *)(const void *)at;
     at += record->n_signals * each;
     left -= record->n_signals * each;
+    if (record->flags & ADP_REC_REPLICAS) {
+        size_t bytes = replicas_bytes(at, left);
+        if (!bytes)
+            return false;
+        ret->replicas = (const struct adp_rec_replicas *)(const void *)at;
+        at += bytes;
+        left -= bytes;
+    }
     if (record->metrics_len > left)
         return false;
     ret->series = at;
@@ -426,6 +443,79 @@ bool adp_write_split(const struct adp_rec_decision *record,
            cut_name(&at, &left, record->tenant_len, &ret->tenant) &&
            cut_name(&at, &left, record->session_len, &ret->session) &&
            cut_name(&at, &left, record->class_len, &ret->slo_class);
+}
+
+bool adp_write_split_snapshot(const struct adp_rec_snapshot *record,
+                              struct adp_snapshot_parts *ret)
+{
+    const uint8_t *at = (const uint8_t *)(record + 1);
+    size_t left = record->head.bytes - sizeof *record;
+    size_t readings = record->n_signals * sizeof(struct adp_rec_reading);
+    *ret = (struct adp_snapshot_parts) { 0 };
+    if (record->n_signals > ADP_MAX_KNOWN || readings > left)
+        return false;
+    ret->reading = (const struct adp_rec_reading *)(const void *)at;
+    at += readings;
+    left -= readings;
+    if (record->pool_len) {
+        size_t bytes = replicas_bytes(at, left);
+        if (!bytes)
+            return false;
+        ret->replicas = (const struct adp_rec_replicas *)(const void *)at;
+        at += bytes;
+        left -= bytes;
+    }
+    if ((uint64_t)record->metrics_len + record->pool_len > left)
+        return false;
+    ret->metrics = (struct adp_str) { (const char *)at, record->metrics_len };
+    ret->pool =
+        (struct adp_str) { (const char *)at + record->metrics_len, record->pool_len };
+    return true;
+}
+
+/* --- readings per replica --- */
+
+static size_t replicas_room(const struct adp_words *words,
+                            const struct adp_rec_replicas *r)
+{
+    size_t columns = (size_t)__builtin_popcountll(r->signals);
+    return words->signals_room + columns * (2 + r->rows * (ADP_NUMBER_MAX + 1u));
+}
+
+/* One signal's readings, row by row. */
+static char *put_column(char *p, const struct adp_rec_replicas *r, uint32_t columns,
+                        uint32_t column)
+{
+    const uint8_t *row = (const uint8_t *)(r + 1);
+    size_t row_bytes = sizeof(uint64_t) + columns * sizeof(double);
+    *p++ = '[';
+    for (uint32_t i = 0; i < r->rows; i++, row += row_bytes) {
+        uint64_t present;
+        double value;
+        memcpy(&present, row, sizeof present);
+        memcpy(&value, row + sizeof present + column * sizeof value, sizeof value);
+        if (i)
+            *p++ = ',';
+        p = present >> column & 1u ? adp_pen_number(p, value) : adp_pen_text(p, "null");
+    }
+    *p++ = ']';
+    return p;
+}
+
+static char *put_replicas(char *p, const struct adp_words *words,
+                          const struct adp_rec_replicas *r)
+{
+    uint32_t columns = (uint32_t)__builtin_popcountll(r->signals), column = 0;
+    p = adp_pen_text(p, ",\"replicas\":{");
+    for (uint64_t left = r->signals; left; left &= left - 1, column++) {
+        uint32_t signal = (uint32_t)__builtin_ctzll(left);
+        if (signal >= words->n_signals)
+            break;
+        p = put_key(p, words, signal);
+        p = put_column(p, r, columns, column);
+    }
+    *p++ = '}';
+    return p;
 }
 
 static char *put_request(char *p, const struct adp_rec_decision *r,
@@ -626,6 +716,8 @@ static bool put_rest(struct adp_line *to, const struct adp_rec_decision *r,
             kept = keep_told(seen, words, &s);
         if (kept)
             room += seen->told.len;
+        if (parts->replicas)
+            room += replicas_room(words, parts->replicas);
     }
     char *p = open_room(to, room);
     if (!p)
@@ -642,6 +734,8 @@ static bool put_rest(struct adp_line *to, const struct adp_rec_decision *r,
         p = put_whys(p, words, &s);
     if (words) {
         p = kept ? put_ages_seen(p, words, r, seen, &last) : put_ages(p, words, &s);
+        if (parts->replicas)
+            p = put_replicas(p, words, parts->replicas);
         p = put_members(p, words->tail);
     }
     p = r->flags & ADP_REC_SHADOW ? adp_pen_text(p, ",\"role\":\"shadow\"")
@@ -804,22 +898,28 @@ static bool put_snapshot_head(struct adp_line *to, const struct adp_rec_snapshot
 }
 
 static bool put_snapshot_rest(struct adp_line *to, const struct adp_rec_snapshot *r,
+                              const struct adp_snapshot_parts *parts,
                               const struct adp_words *words, struct adp_tag tag)
 {
-    const struct adp_rec_reading *readings =
-        (const struct adp_rec_reading *)(const void *)(r + 1);
     struct signals s; /* not zeroed: s.n says how much of it is set */
-    char *p =
-        open_room(to, FIXED_ROOM + (words ? words->signals_room + words->tail.n : 0));
+    size_t room = FIXED_ROOM + (words ? words->signals_room + words->tail.n : 0);
+    if (words && parts->replicas)
+        room += replicas_room(words, parts->replicas) + parts->pool.n;
+    char *p = open_room(to, room);
     if (!p)
         return false;
     if (words) {
         s.n = r->n_signals < words->n_signals ? r->n_signals : words->n_signals;
         for (uint32_t i = 0; i < s.n; i++)
-            s.told[i] = told_by_reading(&readings[i], 0);
+            s.told[i] = told_by_reading(&parts->reading[i], 0);
         p = put_signals(p, words, &s);
         p = put_whys(p, words, &s);
         p = put_ages(p, words, &s);
+        if (parts->replicas) {
+            p = adp_pen_text(p, ",\"pool\":");
+            p = put_str(p, parts->pool);
+            p = put_replicas(p, words, parts->replicas);
+        }
         p = put_members(p, words->tail);
     } else {
         p = adp_pen_text(p, ",\"signals\":{}");
@@ -830,18 +930,16 @@ static bool put_snapshot_rest(struct adp_line *to, const struct adp_rec_snapshot
 }
 
 void adp_write_snapshot(struct adp_line *to, const struct adp_rec_snapshot *record,
+                        const struct adp_snapshot_parts *parts,
                         const struct adp_words *words, struct adp_tag tag)
 {
-    const struct adp_rec_reading *readings =
-        (const struct adp_rec_reading *)(const void *)(record + 1);
     if (!put_snapshot_head(to, record, words))
         return;
     if (record->metrics_len) {
         adp_line_key(to, "metrics");
-        adp_line_put(to, (const char *)(readings + record->n_signals),
-                     record->metrics_len);
+        adp_line_put(to, parts->metrics.p, parts->metrics.n);
     }
-    put_snapshot_rest(to, record, words, tag);
+    put_snapshot_rest(to, record, parts, words, tag);
 }
 
 void adp_write_scrape_error(struct adp_line *to, const struct adp_rec_text *record,

@@ -29,6 +29,15 @@ void adp_words_finish(struct adp_words *words);
 void adp_words_add(struct adp_line *packed, const char *text, size_t len);
 void adp_words_add_count(struct adp_line *packed, uint32_t count);
 
+/* Where the variable parts of a snapshot lie; false when they exceed its bytes. */
+struct adp_snapshot_parts {
+    const struct adp_rec_reading *reading;
+    const struct adp_rec_replicas *replicas; /* NULL: none */
+    struct adp_str metrics, pool;            /* JSON; n 0: none */
+};
+bool adp_write_split_snapshot(const struct adp_rec_snapshot *record,
+                              struct adp_snapshot_parts *ret);
+
 /* What decisions need to know of the snapshot they name. */
 struct adp_seen {
     uint64_t number, mono_ns; /* number 0: none */
@@ -44,13 +53,14 @@ struct adp_seen {
     size_t told_whys;
 };
 bool adp_seen_set(struct adp_seen *seen, const struct adp_rec_snapshot *record,
-                  bool keep_metrics);
+                  const struct adp_snapshot_parts *parts, bool keep_metrics);
 void adp_seen_finish(struct adp_seen *seen);
 
 /* Where the variable parts of a decision lie; false when its lengths exceed its bytes. */
 struct adp_decision_parts {
     const double *value;                          /* without INLINE */
     const struct adp_rec_reading *inline_reading; /* with INLINE */
+    const struct adp_rec_replicas *replicas;      /* with REPLICAS; else NULL */
     const uint8_t *series;                        /* with INLINE: packed, or doubles */
     uint32_t series_len;
     struct adp_str id, tenant, session, slo_class;
@@ -73,6 +83,7 @@ void adp_write_decision(struct adp_line *to, const struct adp_rec_decision *reco
 void adp_write_outcome(struct adp_line *to, const struct adp_rec_outcome *record,
                        struct adp_tag tag);
 void adp_write_snapshot(struct adp_line *to, const struct adp_rec_snapshot *record,
+                        const struct adp_snapshot_parts *parts,
                         const struct adp_words *words, struct adp_tag tag);
 void adp_write_scrape_error(struct adp_line *to, const struct adp_rec_text *record,
                             struct adp_tag tag);

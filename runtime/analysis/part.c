@@ -123,6 +123,9 @@ static int keep_disclosure(struct adp_part_disclosure *to,
 {
     to->capacity_rps = from->capacity_rps;
     to->unloaded_ttft_ms = from->unloaded_ttft_ms;
+    to->kv_capacity_tokens = from->kv_capacity_tokens;
+    to->concurrency = from->concurrency;
+    to->request_tokens = from->request_tokens;
     return keep(&to->model, from->model) || keep(&to->engine, from->engine) ||
                    keep(&to->hardware, from->hardware) ||
                    keep(&to->workload, from->workload) || keep(&to->slo, from->slo)
@@ -140,7 +143,7 @@ int adp_part_init(struct adp_part *part, struct adp_store *store, struct adp_key
     part->identity = identity;
     part->file = file;
     part->first_at = part->last_at = part->margin = part->slo_ttft_ms = NAN;
-    part->least_margin = NAN;
+    part->least_margin = part->longest_tokens = NAN;
     part->arm = -1;
     if (keep(&part->experiment, entry->experiment) ||
         keep(&part->policy, entry->policy) || keep(&part->run, entry->run) ||
@@ -587,6 +590,7 @@ static void add_verdict(struct adp_part *part, const struct adp_entry *entry)
     part->unenforced += !entry->enforced;
     part->shadow += entry->shadow;
     part->anonymous += !entry->request_id.text;
+    part->watched += entry->watch;
     part->fingerprint += fingerprint(entry);
     if (!entry->fault)
         add_margin(part, entry->margin);
@@ -633,6 +637,16 @@ static int add_to_course(struct adp_part *part, const struct adp_entry *entry)
     return 0;
 }
 
+/* How long the request is: what a prompt is told with. */
+static int add_length(struct adp_part *part, const struct adp_entry_facts *facts)
+{
+    bool open = isnan(facts->max_output_tokens);
+    double tokens = facts->prompt_tokens + (open ? 0 : facts->max_output_tokens);
+    part->open_ended += open;
+    part->longest_tokens = fmax(part->longest_tokens, tokens);
+    return adp_numbers_add(part->store, &part->prompt_tokens, facts->prompt_tokens);
+}
+
 int adp_part_add(struct adp_part *part, const struct adp_entry *entry)
 {
     part->lines++;
@@ -645,8 +659,7 @@ int adp_part_add(struct adp_part *part, const struct adp_entry *entry)
     if (e || entry->kind != ADP_ENTRY_DECISION)
         return e;
     if (!isnan(entry->facts.prompt_tokens))
-        e = adp_numbers_add(part->store, &part->prompt_tokens,
-                            entry->facts.prompt_tokens);
+        e = add_length(part, &entry->facts);
     if (e)
         return e;
     add_verdict(part, entry);
@@ -756,6 +769,7 @@ static void merge_counts(struct adp_part *into, const struct adp_part *from)
     into->unenforced += from->unenforced;
     into->shadow += from->shadow;
     into->anonymous += from->anonymous;
+    into->watched += from->watched;
     into->not_finite += from->not_finite;
     into->ignored += from->ignored;
     into->fingerprint += from->fingerprint;
@@ -765,6 +779,8 @@ static void merge_counts(struct adp_part *into, const struct adp_part *from)
     into->refused_unfired += from->refused_unfired;
     into->margins += from->margins;
     into->margins_firing += from->margins_firing;
+    into->longest_tokens = fmax(into->longest_tokens, from->longest_tokens);
+    into->open_ended += from->open_ended;
     if (isnan(into->margin) || from->margin > into->margin)
         into->margin = from->margin;
     if (isnan(into->least_margin) || from->least_margin < into->least_margin)

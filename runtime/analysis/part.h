@@ -75,6 +75,7 @@ struct adp_part {
     uint64_t unenforced; /* decisions the host was not bound by */
     uint64_t shadow;
     uint64_t anonymous; /* no request id */
+    uint64_t watched;   /* marked as decisions of a watch */
     uint64_t not_finite;
     uint64_t ignored;     /* readings, gates and writers beyond the bounds */
     uint64_t fingerprint; /* order-free hash of what was decided on what */
@@ -107,9 +108,13 @@ struct adp_part {
 
     struct adp_course course;
     struct adp_numbers prompt_tokens; /* of decisions whose requests say */
-    struct adp_part_disclosure {      /* of the first line; NULL, NaN: not said */
+    double
+        longest_tokens;  /* the greatest prompt and max output of those; NaN: none says */
+    uint64_t open_ended; /* of those: say no max output, and count without one */
+    struct adp_part_disclosure { /* of the first line; NULL, NaN: not said */
         char *model, *engine, *hardware, *workload, *slo;
         double capacity_rps, unloaded_ttft_ms;
+        double kv_capacity_tokens, concurrency, request_tokens;
     } disclosure;
 
     double slo_ttft_ms; /* the first stated */

@@ -54,6 +54,8 @@ struct learned {
     adp_entry base; /* its texts and arrays are those below */
     std::deque<std::string> words;
     std::vector<adp_log_reading> signals;
+    std::vector<adp_log_column> replicas;
+    std::vector<double> cells; /* of replicas, one column after the other */
     std::vector<adp_log_why> whys;
     std::vector<adp_setting> params;
     std::vector<adp_entry_gate> gates;
@@ -74,6 +76,8 @@ enum { MOST_SHAPES = 64, MOST_MISSES = 64 };
 struct adp_reader {
     simdjson::dom::parser parser;
     std::vector<adp_log_reading> signals;
+    std::vector<adp_log_column> replicas;
+    std::vector<double> cells;
     std::vector<adp_log_why> whys;
     std::vector<adp_setting> params;
     std::vector<adp_log_why> provenance;
@@ -353,6 +357,35 @@ static bool take_signals(adp_reader &r, const element &value)
     return true;
 }
 
+/* Where each column begins is known when all cells are there (`fill`). */
+static void take_replicas(adp_reader &r, const element &value)
+{
+    simdjson::dom::object object;
+    r.replicas.clear();
+    r.cells.clear();
+    if (value.get(object))
+        return;
+    for (auto field : object) {
+        simdjson::dom::array array;
+        if (field.value.get(array))
+            continue;
+        adp_log_column column = { name_of(r, field.key), nullptr, 0 };
+        for (auto item : array) {
+            r.cells.push_back(number_of(item));
+            column.n++;
+        }
+        r.replicas.push_back(column);
+    }
+}
+
+static void place_columns(std::vector<adp_log_column> &columns, const double *cells)
+{
+    for (auto &column : columns) {
+        column.value = cells;
+        cells += column.n;
+    }
+}
+
 static void take_whys(adp_reader &r, const element &value)
 {
     simdjson::dom::object object;
@@ -438,6 +471,12 @@ static void take_disclosure(adp_reader &r, adp_entry &e, const element &value)
             d.capacity_rps = number_of(field.value);
         else if (field.key == "unloaded_ttft_ms")
             d.unloaded_ttft_ms = number_of(field.value);
+        else if (field.key == "kv_capacity_tokens")
+            d.kv_capacity_tokens = number_of(field.value);
+        else if (field.key == "concurrency")
+            d.concurrency = number_of(field.value);
+        else if (field.key == "request_tokens")
+            d.request_tokens = number_of(field.value);
     if (object["slo"].get(slo))
         return;
     d.slo = text_of(r, object["slo"].value());
@@ -583,6 +622,8 @@ static bool take(adp_reader &r, adp_entry &e, seen &has, string_view key,
         e.seq = count_of(value);
     else if (key == "signals")
         has.signals = take_signals(r, value);
+    else if (key == "replicas")
+        take_replicas(r, value);
     else if (key == "whys")
         take_whys(r, value);
     else if (key == "params")
@@ -593,6 +634,8 @@ static bool take(adp_reader &r, adp_entry &e, seen &has, string_view key,
         take_card(r, e, value);
     else if (key == "baseline")
         e.baseline = truth_of(value) == 1;
+    else if (key == "watch")
+        e.watch = truth_of(value) == 1;
     else if (key == "enforced")
         e.enforced = truth_of(value) != 0;
     else if (key == "fault")
@@ -638,9 +681,13 @@ static bool fill(adp_reader &r, adp_entry &e, const simdjson::dom::object &objec
     e.facts.priority = e.facts.prompt_tokens = NAN;
     e.facts.max_output_tokens = e.facts.ttft_deadline_ms = e.draw = NAN;
     e.disclosure.capacity_rps = e.disclosure.unloaded_ttft_ms = NAN;
+    e.disclosure.kv_capacity_tokens = e.disclosure.concurrency = NAN;
+    e.disclosure.request_tokens = NAN;
     e.lane = e.seq = e.mono_ns = e.ok = -1;
     e.enforced = true;
     r.signals.clear();
+    r.replicas.clear();
+    r.cells.clear();
     r.whys.clear();
     r.params.clear();
     r.provenance.clear();
@@ -654,6 +701,9 @@ static bool fill(adp_reader &r, adp_entry &e, const simdjson::dom::object &objec
     e.kind = kind_of(has);
     e.signals = r.signals.data();
     e.n_signals = r.signals.size();
+    place_columns(r.replicas, r.cells.data());
+    e.replicas = r.replicas.data();
+    e.n_replicas = r.replicas.size();
     e.whys = r.whys.data();
     e.n_whys = r.whys.size();
     e.params = r.params.data();
@@ -701,6 +751,7 @@ enum target {
     TO_REQUEST_ID,
     TO_HANDLE,
     TO_SIGNAL,
+    TO_CELL,
     TO_VERDICT,
     TO_REASON,
     TO_ENFORCED,
@@ -750,6 +801,7 @@ static const place top[] = {
     { "policy", ADP_SHAPE_LITERAL },
     { "baseline", ADP_SHAPE_LITERAL },
     { "config", ADP_SHAPE_LITERAL },
+    { "watch", ADP_SHAPE_LITERAL },
     { "instance", ADP_SHAPE_LITERAL },
     { "v", ADP_SHAPE_LITERAL },
     /* These say the kind, and must be objects. */
@@ -797,6 +849,10 @@ static int choose(const adp_shape_path *path, void *)
                              : string_view();
     if (first == "signals") /* one within another is missed when signals are counted */
         return path->depth == 2 ? int { TO_SIGNAL } : int { TO_NOTHING };
+    if (first == "replicas")
+        return path->depth == 3 && path->key[1] && !path->key[2]
+                   ? int { TO_CELL }
+                   : int { ADP_SHAPE_REFUSE };
     if (first == "outcome")
         return look_up(in_outcome, second, TO_NOTHING);
     if (first == "request")
@@ -944,6 +1000,8 @@ static bool match(adp_reader &r, learned &l, string_view line, adp_entry *ret)
         const adp_token &token = r.tokens[use.slot];
         if (use.target == TO_SIGNAL)
             l.signals[use.signal].value = number_of(token);
+        else if (use.target == TO_CELL)
+            l.cells[use.signal] = number_of(token);
         else if (!put(e, use.target, token))
             return false;
     }
@@ -994,6 +1052,12 @@ static void keep_entry(learned &l, const adp_entry &entry)
            &e.disclosure.workload, &e.disclosure.slo })
         keep(l, *fact);
     l.signals.assign(e.signals, e.signals + e.n_signals);
+    l.replicas.assign(e.replicas, e.replicas + e.n_replicas);
+    for (const auto &column : l.replicas)
+        l.cells.insert(l.cells.end(), column.value, column.value + column.n);
+    place_columns(l.replicas, l.cells.data());
+    for (auto &column : l.replicas)
+        keep(l, column.name);
     l.whys.assign(e.whys, e.whys + e.n_whys);
     l.params.assign(e.params, e.params + e.n_params);
     l.gates.assign(e.gates, e.gates + e.n_gates);
@@ -1013,6 +1077,7 @@ static void keep_entry(learned &l, const adp_entry &entry)
         keep(l, gate.param);
     }
     e.signals = l.signals.data();
+    e.replicas = l.replicas.data();
     e.whys = l.whys.data();
     e.params = l.params.data();
     e.gates = l.gates.data();
@@ -1023,17 +1088,22 @@ static void keep_entry(learned &l, const adp_entry &entry)
 static bool assign_slots(learned &l)
 {
     bool seen[TARGETS] = {};
-    uint32_t signals = 0, slots = static_cast<uint32_t>(adp_shape_slots(l.shape.get()));
+    uint32_t signals = 0, cells = 0,
+             slots = static_cast<uint32_t>(adp_shape_slots(l.shape.get()));
     for (uint32_t i = 0; i < slots; i++) {
         int target = adp_shape_number(l.shape.get(), i);
         if (target == TO_NOTHING)
             continue;
-        if (seen[target] && target != TO_SIGNAL)
+        bool many = target == TO_SIGNAL || target == TO_CELL;
+        if (seen[target] && !many)
             return false;
         seen[target] = true;
-        l.uses.push_back({ i, target == TO_SIGNAL ? signals++ : 0, target });
+        uint32_t place = target == TO_SIGNAL ? signals++
+                         : target == TO_CELL ? cells++
+                                             : 0;
+        l.uses.push_back({ i, place, target });
     }
-    return signals == l.base.n_signals;
+    return signals == l.base.n_signals && cells == l.cells.size();
 }
 
 /* Makes room for one more: the least useful goes. */

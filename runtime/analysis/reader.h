@@ -53,6 +53,13 @@ struct adp_log_reading {
     double value;
 };
 
+/* A signal's readings per replica, in the order of the pool. NaN: absent. */
+struct adp_log_column {
+    struct adp_text name;
+    const double *value;
+    size_t n;
+};
+
 /* Why a signal was absent: "out_of_range", …. */
 struct adp_log_why {
     struct adp_text name, why;
@@ -63,6 +70,7 @@ struct adp_disclosure {
     struct adp_text model, engine, hardware, workload;
     struct adp_text slo; /* its JSON */
     double capacity_rps, unloaded_ttft_ms;
+    double kv_capacity_tokens, concurrency, request_tokens; /* core/reach.h */
 };
 
 /* A parameter. `value` is NaN when it is no number (the original takes anything);
@@ -91,7 +99,7 @@ struct adp_entry_facts {
 struct adp_entry {
     enum adp_entry_kind kind;
     /* Two entries with the same print, 0 apart, say the same but for: at, lane, seq,
-     * not_finite, the values of signals, request_id, handle, and the decision's and the
+     * not_finite, the values of signals and of replicas, request_id, handle, and the decision's and the
      * outcome's own (marked *). So what follows from identity, params, gates and names need be looked up
      * once only. */
     uint64_t print;
@@ -103,8 +111,11 @@ struct adp_entry {
     /* Decisions and states */
     struct adp_text experiment, run, notes, policy, config;
     bool baseline;
+    bool watch; /* of `admitperf watch`: a sample, or a decision on one */
     const struct adp_log_reading *signals;
     size_t n_signals;
+    const struct adp_log_column *replicas; /* where the line has them */
+    size_t n_replicas;
     const struct adp_log_why *whys; /* of those absent, where the line says */
     size_t n_whys;
 

@@ -13,6 +13,7 @@
 #include "runtime/analysis/logs.h"
 #include "runtime/analysis/overtime.h"
 #include "runtime/analysis/page.h"
+#include "runtime/analysis/reaching.h"
 #include "runtime/analysis/report_json.h"
 
 #include <inttypes.h>
@@ -223,6 +224,15 @@ static void print_range(FILE *to, const struct adp_run *run,
                           adp_page_percent((double)gate->held / own).text);
 }
 
+/* By the arithmetic of capacity, whatever the load. */
+static void print_reach(FILE *to, const struct adp_run *run,
+                        const struct adp_part_gate *gate)
+{
+    char words[ADP_REACHING_WORDS];
+    if (adp_reaching_words(run, gate, words))
+        adp_page_wrap(to, 5, 7, "%s.", words);
+}
+
 /* "12 decisions, 1.5 s"; seconds are left out where times are not known. */
 static void print_stretch(FILE *to, const struct adp_part_rule *rule)
 {
@@ -326,6 +336,7 @@ static void print_liveness(FILE *to, const struct adp_run *run)
     for (size_t i = 0; i < part->n_gates; i++) {
         print_gate(to, part, &part->gates[i]);
         print_range(to, run, &part->gates[i]);
+        print_reach(to, run, &part->gates[i]);
     }
     print_rules(to, part);
     if (part->margins)

@@ -7,6 +7,7 @@
 #include "runtime/analysis/finding_words.h"
 #include "runtime/analysis/items.h"
 #include "runtime/analysis/page.h"
+#include "runtime/analysis/reaching.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -221,19 +222,53 @@ static json_t *absent_of(const struct adp_run *run)
     return absent;
 }
 
-static json_t *gates_of(const struct adp_part *part)
+static json_t *reach_words_of(const struct adp_run *run, const struct adp_part_gate *gate)
 {
+    char words[ADP_REACHING_WORDS];
+    return adp_json_text(adp_reaching_words(run, gate, words) ? words : NULL);
+}
+
+/* How full the cache can get at all; null: too little is known. */
+static json_t *reach_of(const struct adp_run *run)
+{
+    struct adp_reaching r;
+    if (!adp_reaching_of(run, &r))
+        return json_null();
+    return json_pack("{s:o, s:o, s:o, s:o, s:s, s:s, s:b, s:o}", "kv_capacity_tokens",
+                     adp_json_number(r.reach.capacity_tokens), "concurrency",
+                     adp_json_number(r.reach.concurrency), "request_tokens",
+                     adp_json_number(r.reach.request_tokens), "ceiling",
+                     adp_json_number(r.ceiling), "capacity_from",
+                     r.capacity_seen ? "seen" : "disclosed", "length_from",
+                     r.length_seen ? "seen" : "disclosed", "output_left_out",
+                     (int)r.open_ended, "passed", adp_json_number(r.passed));
+}
+
+/* Of a gate on kv_pressure, when it is known how full the cache can get. */
+static json_t *reachable_at(const struct adp_run *run, const struct adp_part_gate *gate)
+{
+    struct adp_reaching r;
+    double tokens = adp_reaching_of(run, &r) && adp_reaching_misses(&r, gate)
+                        ? adp_reach_tokens(&r.reach, gate->threshold)
+                        : NAN;
+    return adp_json_number(tokens);
+}
+
+static json_t *gates_of(const struct adp_run *run)
+{
+    const struct adp_part *part = run->part;
     json_t *gates = json_array();
     for (size_t i = 0; i < part->n_gates; i++) {
         const struct adp_part_gate *gate = &part->gates[i];
         json_t *one = json_pack(
-            "{s:I, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:o}", "rule",
+            "{s:I, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:o, s:o, s:o}", "rule",
             (json_int_t)gate->rule, "signal", adp_json_text(gate->signal), "op",
             adp_json_text(adp_finding_op(gate->op)), "threshold",
             adp_json_number(gate->threshold), "closest",
             adp_json_number(gate->closest_value), "held", (json_int_t)gate->held, "read",
             (json_int_t)gate->read, "distance", adp_json_number(gate->closest), "would",
-            adp_json_number(gate->would));
+            adp_json_number(gate->would), "out_of_reach", reach_words_of(run, gate),
+            "reachable_at_tokens", reachable_at(run, gate));
         if (json_array_append_new(gates, one)) {
             json_decref(gates);
             return NULL;
@@ -470,28 +505,37 @@ static json_t *words_of(const struct adp_tally *tally, const struct adp_run *run
         (json_int_t)run->refused_by_fault, "by_reason_not_enforced", unheeded_of(run));
 }
 
+/* Of requests; a watch saw none. */
+static json_t *requests_of(const struct adp_run *run, uint64_t n)
+{
+    return adp_run_watched(run) ? json_null() : json_integer((json_int_t)n);
+}
+
 static json_t *run_of(const struct adp_tally *tally, const struct adp_run *run)
 {
     const struct adp_part *part = run->part;
+    bool watched = adp_run_watched(run);
     json_t *ttft =
         json_pack("{s:o, s:o, s:I, s:o}", "p50", adp_json_number(run->ttft_p50), "p95",
                   adp_json_number(run->ttft_p95), "n", (json_int_t)run->ttft_n, "within",
                   adp_json_quantiles(run));
     json_t *more = json_pack(
-        "{s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o}", "params", adp_json_params(part),
-        "rules", rules_of(part), "margin", margin_of(part), "rate",
-        adp_json_number(run->rate), "not_enforced", (json_int_t)run->unheeded, "tenants",
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o}", "reach", reach_of(run),
+        "samples", watched ? json_integer((json_int_t)run->offered) : json_null(),
+        "params", adp_json_params(part), "rules", rules_of(part), "margin",
+        margin_of(part), "rate", adp_json_number(watched ? NAN : run->rate),
+        "not_enforced", (json_int_t)run->unheeded, "tenants",
         groups_of("tenant", run->tenants, run->n_tenants), "priorities",
         groups_of("priority", run->priorities, run->n_priorities), "arms", arms_of(run),
         "over_time", over_time_of(run));
     json_t *all = json_pack(
-        "{s:s, s:b, s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+        "{s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
         "verdict", adp_finding_word(run->finding), "baseline", (int)part->baseline,
         "policy", adp_json_text(part->policy), "experiment",
         adp_json_text(part->experiment), "run", adp_json_text(part->run), "offered",
-        (json_int_t)run->offered, "admitted", (json_int_t)run->admitted, "refused",
-        (json_int_t)run->refused, "by_reason", reasons_of(run), "signals",
-        signals_of(run), "gates", gates_of(part), "ttft_ms", ttft, "goodput",
+        requests_of(run, run->offered), "admitted", requests_of(run, run->admitted),
+        "refused", (json_int_t)run->refused, "by_reason", reasons_of(run), "signals",
+        signals_of(run), "gates", gates_of(run), "ttft_ms", ttft, "goodput",
         adp_json_number(run->goodput), "instrument", instrument_of(run), "items",
         items_of(tally, run));
     json_t *words = words_of(tally, run);

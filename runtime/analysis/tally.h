@@ -150,11 +150,14 @@ struct adp_run {
 };
 
 /* Policies were asked about samples (`admitperf watch`), and no request stands behind a
- * decision: none has an id, an outcome or was enforced, and each has its sample. Every line
- * of a watch is a shadow's, whatever its role. [any] */
+ * decision. Its lines say so; of a log that was written before they did: none has an id, an
+ * outcome or was enforced, and each has its sample. Every line of a watch is a shadow's,
+ * whatever its role. [any] */
 static inline bool adp_run_watched(const struct adp_run *run)
 {
     const struct adp_part *part = run->part;
+    if (part->watched)
+        return run->decided && part->watched == part->lines;
     return run->decided && part->anonymous == part->lines &&
            part->unenforced == part->lines && !run->outcomes && !run->orphans &&
            !part->prompt_tokens.pile.n && run->states >= part->lines &&

@@ -364,6 +364,7 @@ static int configure(struct request *r, struct adp_config **ret, adp_errors *err
                                          .notes = c->notes,
                                          .disclosure_json = c->disclosure_json,
                                          .log_path = r->out,
+                                         .watched = true,
                                          .undecided = !r->config && !r->n_policies };
     *ret = c;
     return 0;

@@ -137,6 +137,15 @@ static bool check_config(const struct adp_edition *e, uint32_t i,
     return false;
 }
 
+static void read_replicas(struct adp_edition *e, uint32_t i)
+{
+    uint64_t slots = 0;
+    for (uint32_t slot = 0; slot < e->loaded[i]->policy.n_signals; slot++)
+        if (adp_loaded_signal(e->loaded[i], slot).flags & ADP_REPLICAS)
+            slots |= UINT64_C(1) << slot;
+    adp_member_reads_replicas(e->generation, &e->generation->member[i], slots);
+}
+
 /* One policy, from file to bound and checked; its instance comes when all are fine. A draft has
  * no `use` where what was written is no use: that is reported already. */
 static bool prepare(struct adp_edition *e, uint32_t i, struct adp_errors *errors)
@@ -153,6 +162,7 @@ static bool prepare(struct adp_edition *e, uint32_t i, struct adp_errors *errors
         add(errors, e, s->use_place, &err);
         return false;
     }
+    read_replicas(e, i);
     return check_ages(e, i, errors) && fine;
 }
 

@@ -22,6 +22,7 @@ struct adp_host_scene {
     const char *disclosure_json;
     const char *log_path; /* the file, no template; never rotated */
     bool undecided;       /* nothing is decided, so samples name no policy */
+    bool watched;         /* decisions are of samples, not of requests: lines say so */
 };
 
 /* What outlives this process: a region that somebody else drains, and what policies saved

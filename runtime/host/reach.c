@@ -13,14 +13,11 @@ bool adp_host_out_of_reach(const struct adp_reach *reach, const char *signal,
 {
     if (op[0] != '>' || strcmp(signal, "kv_pressure") != 0 || !adp_reach_known(reach))
         return false;
-    double ceiling = adp_reach_ceiling(reach);
-    if (op[1] == '=' ? ceiling >= threshold : ceiling > threshold)
+    char why[ADP_REACH_WHY];
+    if (!adp_reach_is_short_of(reach, threshold, op[1] != '='))
         return false;
-    snprintf(to, ADP_REACH_WORDS,
-             "kv_pressure cannot reach %.6g: %.6g requests of %.6g tokens fill %.2g of a "
-             "cache of %.6g, and it takes requests of %.6g tokens",
-             threshold, reach->concurrency, reach->request_tokens, ceiling,
-             reach->capacity_tokens, adp_reach_tokens(reach, threshold));
+    adp_reach_why(reach, threshold, why);
+    snprintf(to, ADP_REACH_WORDS, "kv_pressure cannot reach %.6g: %s", threshold, why);
     return true;
 }
 

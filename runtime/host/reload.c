@@ -241,6 +241,7 @@ static int record(adp_runtime *rt, struct adp_edition *e, struct adp_errors *err
         return code;
     }
     adp_publisher_supply(rt->publisher, e->supply, e->n_supply);
+    adp_publisher_replicas(rt->publisher, g->replica_signals);
     if (!adp_publisher_has_metrics(rt->publisher) && !e->n_supply)
         return 0;
     if (adp_publisher_again(rt->publisher, g->signals, g->number,
@@ -273,6 +274,7 @@ static int take_over(adp_runtime *rt, struct adp_edition *e, struct adp_errors *
         code = record(rt, e, errors);
     if (code < 0) {
         adp_publisher_supply(rt->publisher, rt->edition->supply, rt->edition->n_supply);
+        adp_publisher_replicas(rt->publisher, rt->edition->generation->replica_signals);
         if (gate)
             adp_generation_open(&rt->generations);
         return code;

@@ -251,7 +251,7 @@ int adp_host_record_words(adp_runtime *rt, const struct adp_edition *e, adp_erro
     struct adp_line packed;
     adp_line_init(&packed);
     const struct adp_host_scene *scene = rt->options.scene;
-    int code = adp_host_words(&packed, e, scene && scene->undecided);
+    int code = adp_host_words(&packed, e, scene);
     if (code < 0)
         adp_error_set(err, code, "out of memory");
     else if ((code = adp_publisher_generation(
@@ -311,6 +311,7 @@ static int start(adp_runtime *rt, adp_error *err)
     if (code < 0)
         return code;
     adp_publisher_supply(rt->publisher, e->supply, e->n_supply);
+    adp_publisher_replicas(rt->publisher, e->generation->replica_signals);
     rt->edition_of[rt->oldest % ADP_GENERATIONS] = e;
     adp_host_take_over_region(rt, e);
     adp_host_announce(rt, e);

@@ -27,7 +27,8 @@ static void put_identity(struct adp_line *to, const struct adp_config *config)
     adp_line_string_or_null(to, config->notes);
 }
 
-static void put_tail(struct adp_line *to, const struct adp_config *config, uint64_t hash)
+static void put_tail(struct adp_line *to, const struct adp_config *config, uint64_t hash,
+                     bool watched)
 {
     char text[24];
     snprintf(text, sizeof text, "%016llx", (unsigned long long)hash);
@@ -38,6 +39,8 @@ static void put_tail(struct adp_line *to, const struct adp_config *config, uint6
         adp_line_key(to, "disclosure");
         adp_line_puts(to, config->disclosure_json);
     }
+    if (watched)
+        adp_line_puts(to, ",\"watch\":true");
 }
 
 static void put_policy(struct adp_line *to, const struct adp_loaded *loaded)
@@ -137,19 +140,20 @@ static void pack_signals(struct adp_line *packed, struct adp_line *line,
     }
 }
 
-int adp_host_words(struct adp_line *packed, const struct adp_edition *e, bool undecided)
+int adp_host_words(struct adp_line *packed, const struct adp_edition *e,
+                   const struct adp_host_scene *scene)
 {
     const struct adp_config *config = e->config;
     struct adp_line line;
     adp_line_init(&line);
     put_identity(&line, config);
     pack(packed, &line);
-    put_tail(&line, config, e->hash);
+    put_tail(&line, config, e->hash, scene && scene->watched);
     pack(packed, &line);
     for (uint32_t i = 0; i < config->n_policies; i++) {
         uint32_t slot_of[ADP_MAX_SIGNALS];
         adp_loader_bind(e->loaded[i], config->signals, slot_of, NULL);
-        if (undecided)
+        if (scene && scene->undecided)
             adp_line_puts(&line, "\"policy\":null,\"baseline\":false");
         else
             put_policy(&line, e->loaded[i]);

@@ -320,6 +320,42 @@ static void set_draw(struct replay *r, const struct adp_entry *entry)
     }
 }
 
+/* What was recorded per replica stands in place of what metrics would tell. Columns of
+ * different lengths are none of ours. */
+static void set_replicas(const struct asked *asked, const struct adp_entry *entry)
+{
+    const struct adp_signals *set = adp_host_config(asked->runtime)->signals;
+    struct adp_replicas *seen = &asked->lane->replicas->seen;
+    size_t rows = entry->n_replicas ? entry->replicas[0].n : 0;
+    int of[SIGNALS];
+    uint64_t signals = 0;
+    for (size_t i = 0; i < entry->n_replicas && i < SIGNALS; i++) {
+        char name[ADP_SIGNAL_NAME + 1];
+        const struct adp_log_column *c = &entry->replicas[i];
+        snprintf(name, sizeof name, "%.*s", (int)c->name.len, c->name.text);
+        of[i] = c->n == rows ? adp_signals_find(set, name) : -1;
+        if (of[i] >= 0)
+            signals |= UINT64_C(1) << of[i];
+    }
+    bool fits = rows <= ADP_MAX_REPLICAS && adp_replicas_fit((uint32_t)rows, signals);
+    adp_replicas_begin(seen, fits ? (uint32_t)rows : 0, signals);
+    for (uint32_t row = 0; row < seen->rows; row++)
+        for (size_t i = 0; i < entry->n_replicas && i < SIGNALS; i++)
+            if (of[i] >= 0 && !isnan(entry->replicas[i].value[row]))
+                adp_replicas_set(seen, row, (uint32_t)of[i],
+                                 entry->replicas[i].value[row], UINT64_MAX);
+    asked->lane->has_replicas = true;
+}
+
+/* How many decisions with readings like these go into half a ring. */
+static uint64_t flush_every(const struct adp_entry *entry)
+{
+    size_t cells = 0;
+    for (size_t i = 0; i < entry->n_replicas; i++)
+        cells += entry->replicas[i].n;
+    return cells ? FLUSH_EVERY / (1 + cells / 256) + 1 : FLUSH_EVERY;
+}
+
 /* The time of the entry. Lanes are written one after another: time never goes back. */
 static void set_time(struct replay *r, const struct adp_entry *entry)
 {
@@ -348,11 +384,12 @@ static int ask_all(struct replay *r, const struct adp_entry *entry, struct adp_e
     for (size_t i = 0; i < r->n_asked; i++) {
         struct asked *asked = &r->asked[i];
         adp_decision decision = { .size = sizeof decision };
+        set_replicas(asked, entry);
         int e = adp_lane_decide_with(asked->lane, metrics, n, &facts, &decision);
         if (e < 0)
             return adp_error_set(err, e, "the runtime does not decide");
         note(r, asked, entry, &decision);
-        if (asked->path[0] && r->result->decisions % FLUSH_EVERY == 0 &&
+        if (asked->path[0] && r->result->decisions % flush_every(entry) == 0 &&
             adp_runtime_flush(asked->runtime, err) < 0)
             return ADP_EIO;
     }

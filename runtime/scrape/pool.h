@@ -5,8 +5,9 @@
 
 #include "core/line.h"
 #include "core/metrics.h"
+#include "core/replicas.h"
 
-#define ADP_POOL_LABEL "target"
+#define ADP_POOL_LABEL ADP_REPLICA_LABEL
 
 /* Appends the series of `metrics` in Prometheus' text format, each with the label
  * target="NAME"; a label of that name which is there already becomes exported_target, as

@@ -125,12 +125,17 @@ static void stage_open(struct stage *s, const struct adp_policy *const *policies
         m->policy = policies[g->n_members];
         m->param = params;
         m->self = s;
+        uint64_t per_replica = 0;
         for (uint32_t i = 0; i < m->policy->n_signals; i++) {
             int known = adp_signals_find(s->signals, m->policy->signals[i].name);
             ck_assert_int_ge(known, 0);
             m->slot_of[i] = (uint32_t)known;
+            if (m->policy->signals[i].flags & ADP_REPLICAS)
+                per_replica |= UINT64_C(1) << i;
         }
+        adp_member_reads_replicas(g, m, per_replica);
     }
+    adp_publisher_replicas(s->publisher, g->replica_signals);
     s->generations.table[1] = g;
     s->generations.current = 1;
     stage_words(s);

@@ -211,6 +211,12 @@ static const struct {
     { "an engine under the other prefix of its names",
       "sglang_num_running_reqs 2\nsglang_generation_tokens_total 5\n",
       "sglang_num_running_reqs 2\nsglang_generation_tokens_total 5\n", 30, 1 },
+    { "NIM's names have no prefix: each kind is doubted by itself",
+      "num_requests_running 1\ngpu_cache_usage_perc 0.5\nprompt_tokens_total 5\n",
+      "num_requests_running 1\ngpu_cache_usage_perc 0.5\nprompt_tokens_total 5\n", 30,
+      3 },
+    { "NIM that counts works", "num_requests_running 1\ngeneration_tokens_total 5\n",
+      "num_requests_running 1\ngeneration_tokens_total 6\n", 30, 0 },
     { "llama.cpp's steps count while its tokens stand",
       "llamacpp:requests_processing 1\nllamacpp:tokens_predicted_total 5\n"
       "llamacpp:n_decode_total 1\n",

@@ -27,7 +27,7 @@ function who(run) {
 function tiles(run) {
   const tile = (word, value, note) => el('div.tile', {}, el('dt', {}, term(word)), el('dd', {}, value, note ? el('small', {}, note) : null));
   if (run.watched)
-    return el('dl.tiles', {}, tile('samples', number(run.offered)), tile('would have refused', number(run.not_enforced), percent(ratio(run.not_enforced, run.offered))));
+    return el('dl.tiles', {}, tile('samples', number(run.samples)), tile('would have refused', number(run.not_enforced), percent(ratio(run.not_enforced, run.samples))));
   return el('dl.tiles', {}, tile('offered', number(run.offered), run.rate === null ? null : `${number(run.rate)}/s`),
     tile('admitted', number(run.admitted), percent(ratio(run.admitted, run.offered))),
     tile('refused', number(run.refused), percent(ratio(run.refused, run.offered))),
@@ -57,6 +57,7 @@ function liveness(run, id) {
   const words = rules(run), margin = run.margin;
   if (margin) words.push(`Its margin, which is at or above 0 when it fires, lay between ${number(margin.min)} and ${number(margin.max)}; at or above 0 on ${margin.firing} of ${margin.n} ${plural(margin.n, 'decision', 'decisions')}.`);
   if (!run.gates.length) words.push('The log names no gates.');
+  for (const gate of run.gates) if (gate.out_of_reach) words.push(gate.out_of_reach + '.');
   if (run.verdict === 'INERT') {
     for (const gate of run.gates) if (gate.read && gate.signal) words.push(would(run, gate));
     const moved = run.most_moved && run.signals[run.most_moved];
@@ -109,8 +110,8 @@ function arms(run) {
 function wouldDo(run, id) {
   const words = Object.keys(run.by_reason_not_enforced);
   return section(id + 'did', 'What it would have done',
-    el('p', {}, `Would have refused at ${run.not_enforced} of ${run.offered} ${plural(run.offered, 'sample', 'samples')} (${percent(ratio(run.not_enforced, run.offered))}).`),
-    bars(words.map(word => ({ name: word || '(no reason given)', n: run.by_reason_not_enforced[word] })), run.offered),
+    el('p', {}, `Would have refused at ${run.not_enforced} of ${run.samples} ${plural(run.samples, 'sample', 'samples')} (${percent(ratio(run.not_enforced, run.samples))}).`),
+    bars(words.map(word => ({ name: word || '(no reason given)', n: run.by_reason_not_enforced[word] })), run.samples),
     el('p.note', {}, 'A watch sees no request: what this would have cost or bought cannot be said.'));
 }
 
@@ -228,7 +229,7 @@ export function report(data) {
     el('p.note', {}, 'Told apart by what their lines say.'), caveats(unread),
     data.runs.map((run, i) => {
       const details = el('details.run', { id: 'run-' + i }, el('summary', {}, el('h2', {}, chip(run.verdict), ' ', nameOf(run)),
-        el('span', {}, run.watched ? ` would have refused at ${run.not_enforced} of ${run.offered} samples`
+        el('span', {}, run.watched ? ` would have refused at ${run.not_enforced} of ${run.samples} samples`
           : ` ${run.offered} offered, ${percent(ratio(run.refused, run.offered))} refused, goodput ${share(run.goodput)}`)));
       details.addEventListener('toggle', () => {
         if (details.open && details.children.length === 1) details.append(...[runPage(run, `r${i}-`)].flat().filter(Boolean));

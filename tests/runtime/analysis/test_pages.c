@@ -340,6 +340,8 @@ START_TEST(the_report_has_exactly_its_keys)
                                        "goodput",
                                        "instrument",
                                        "items",
+                                       "reach",
+                                       "samples",
                                        "params",
                                        "rules",
                                        "margin",
@@ -367,9 +369,18 @@ START_TEST(the_report_has_exactly_its_keys)
                                        NULL };
     static const char *const signal[] = { "min", "p50",    "p95",   "max",
                                           "n",   "absent", "moved", NULL };
-    static const char *const gate[] = { "rule",    "signal", "op",   "threshold",
-                                        "closest", "held",   "read", "distance",
-                                        "would",   NULL };
+    static const char *const gate[] = { "rule",
+                                        "signal",
+                                        "op",
+                                        "threshold",
+                                        "closest",
+                                        "held",
+                                        "read",
+                                        "distance",
+                                        "would",
+                                        "out_of_reach",
+                                        "reachable_at_tokens",
+                                        NULL };
     static const char *const ttft[] = { "p50", "p95", "n", "within", NULL };
     static const char *const instrument[] = { "dropped",
                                               "corrupt_lines",

@@ -169,6 +169,47 @@ START_TEST(a_decision_is_read_whole)
 }
 END_TEST
 
+/* Twice, then with other values: by the parser, and by the shape it has learned. */
+START_TEST(readings_per_replica_are_columns)
+{
+    static const char *const lines[] = {
+        "{\"signals\":{\"s\":1},\"replicas\":{\"s\":[0.5,null,1],\"t\":[2,3,null]}}",
+        "{\"signals\":{\"s\":1},\"replicas\":{\"s\":[0.5,null,1],\"t\":[2,3,null]}}",
+        "{\"signals\":{\"s\":1},\"replicas\":{\"s\":[0.5,NaN,1],\"t\":[2,3,null]}}",
+    };
+    for (size_t i = 0; i < 3; i++) {
+        ck_assert_int_eq(read_text(lines[i]), 1);
+        ck_assert_uint_eq(entry.n_replicas, 2);
+        ck_assert(is(entry.replicas[0].name, "s") && is(entry.replicas[1].name, "t"));
+        ck_assert_uint_eq(entry.replicas[0].n, 3);
+        ck_assert_double_eq(entry.replicas[0].value[0], 0.5);
+        ck_assert(isnan(entry.replicas[0].value[1]));
+        ck_assert_double_eq(entry.replicas[0].value[2], 1);
+        ck_assert_double_eq(entry.replicas[1].value[0], 2);
+        ck_assert(isnan(entry.replicas[1].value[2]));
+    }
+    ck_assert_int_eq(read_text("{\"signals\":{\"s\":1},\"replicas\":{\"s\":[7,8,9],\"t\":"
+                               "[null,null,4]}}"),
+                     1);
+    ck_assert_double_eq(entry.replicas[0].value[1], 8);
+    ck_assert_double_eq(entry.replicas[1].value[2], 4);
+}
+END_TEST
+
+START_TEST(replicas_of_another_form_are_none)
+{
+    static const char *const lines[] = { "[1]", "3", "null", "{\"s\":1,\"t\":\"x\"}" };
+    char line[128];
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        snprintf(line, sizeof line, "{\"signals\":{},\"replicas\":%s}", lines[i]);
+        for (int again = 0; again < 2; again++) {
+            ck_assert_int_eq(read_text(line), 1);
+            ck_assert_uint_eq(entry.n_replicas, 0);
+        }
+    }
+}
+END_TEST
+
 START_TEST(what_a_line_does_not_say_is_absent)
 {
     ck_assert_int_eq(read_text("{\"verdict\":\"admit\"}"), 1);
@@ -327,6 +368,8 @@ int main(void)
     tcase_add_loop_test(t, a_line_is_one_of_five_kinds_or_counted, 0,
                         sizeof kinds / sizeof *kinds);
     tcase_add_test(t, a_decision_is_read_whole);
+    tcase_add_test(t, readings_per_replica_are_columns);
+    tcase_add_test(t, replicas_of_another_form_are_none);
     tcase_add_test(t, what_a_line_does_not_say_is_absent);
     tcase_add_test(t, what_a_line_says_wrongly_is_absent);
     tcase_add_test(t, one_line_leaves_nothing_to_the_next);
