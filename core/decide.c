@@ -141,6 +141,13 @@ static void gather_snapshot(struct request *rq, const struct adp_snapshot *s)
             rq->present &= ~(1ull << i);
 }
 
+static void gather_read_before(struct request *rq)
+{
+    rq->value = rq->lane->values;
+    rq->present = rq->lane->values_present;
+    rq->snapshot = 0;
+}
+
 static void gather_given(struct request *rq)
 {
     struct adp_lane *lane = rq->lane;
@@ -515,6 +522,8 @@ int adp_decide(struct adp_lane *lane, struct adp_generations *generations,
     split(&rq, facts);
     if (metrics)
         gather_given(&rq);
+    else if (lane->values)
+        gather_read_before(&rq);
     else
         gather_snapshot(&rq, snapshot);
 

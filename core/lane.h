@@ -59,6 +59,10 @@ struct adp_lane {
      * of the split's. */
     bool has_draw;
     double draw;
+    /* The same: signals that were read before stand in place of the snapshot's, by index in
+     * the generation's set; with no metrics given. NULL: none do. */
+    const double *values;
+    uint64_t values_present;
 
     /* Metrics given with a request: these, those of a moment before, and their readings.
      * `given` is the sheet of `now` while it is known to describe them; NULL: not known. */

@@ -26,6 +26,7 @@ static const struct adp_option options[] = {
     { 'o', "output", "DIR",
       "folder of the logs (default experiments); earlier\n"
       "logs of that experiment in it are replaced" },
+    { 'n', "no-logs", NULL, "write no logs: the page is all" },
     { 'j', "json", NULL, "for machines: one object" },
     { 0 },
 };
@@ -35,7 +36,7 @@ static int run(struct adp_args *args);
 const struct adp_command adp_cmd_replay = {
     .name = "replay",
     .does = "say what another policy would have said over a recorded trace",
-    .synopsis = "--policy P[:k=v,...] [--sweep k=a..b/n] [-e NAME] [-o DIR] LOG...\n"
+    .synopsis = "--policy P[:k=v,...] [--sweep k=a..b/n] [-e NAME] [-o DIR | -n] LOG...\n"
                 "--policy P... --json LOG...",
     .about =
         "Asks other policies, and no_admission beside them, about every decision that a\n"
@@ -49,11 +50,12 @@ const struct adp_command adp_cmd_replay = {
         "and how near the gate came.",
     .options = options,
     .example = "admitperf replay --policy kv_threshold:threshold=0.8 week.jsonl",
-    .exits =
-        "0    the page and the logs were written\n"
-        "2    bad usage, a policy that does not load, a log that cannot be read, a trace\n"
-        "     in which every sample failed\n"
-        "130  stopped by SIGINT, 143 by SIGTERM; the page is of what was asked until then",
+    .exits = "0    the page and the logs were written\n"
+             "2    bad usage, a policy that does not load, a log that cannot be read, a "
+             "trace\n"
+             "     in which every sample failed\n"
+             "130  stopped by SIGINT, 143 by SIGTERM; the page is of what was asked "
+             "until then",
     .run = run,
 };
 
@@ -205,7 +207,7 @@ static int run(struct adp_args *args)
 {
     static struct wanted wanted;
     struct adp_replay_options asked = { .out = "experiments", .asks = wanted.asks };
-    bool json = false;
+    bool json = false, logs = true;
     for (int o; (o = adp_args_next(args)) != ADP_ARGS_END;) {
         if (o == OPT_POLICY) {
             if (!take_policy(args, &wanted))
@@ -217,6 +219,8 @@ static int run(struct adp_args *args)
             asked.experiment = args->value;
         } else if (o == 'o') {
             asked.out = args->value;
+        } else if (o == 'n') {
+            logs = false;
         } else if (o == 'j') {
             json = true;
         } else if (o != ADP_ARGS_OPERAND) {
@@ -228,6 +232,8 @@ static int run(struct adp_args *args)
                               "no policy given: --policy kv_threshold:threshold=0.8");
     if (!args->n_operands)
         return adp_args_wrong(args, "no log given to replay");
+    if (!logs)
+        asked.out = NULL;
     asked.n_asks = wanted.n;
     asked.logs = adp_args_operands(args);
     asked.n_logs = args->n_operands;
