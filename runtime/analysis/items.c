@@ -173,6 +173,8 @@ static void provenance(struct adp_item *item, const struct adp_part *part)
         say(item, ADP_ITEM_NOT_RECORDED, "no policy is named");
     else if (said < part->n_params)
         item->evidence = ADP_ITEM_NOT_RECORDED;
+    else if (!part->has_params)
+        say(item, ADP_ITEM_NOT_RECORDED, "the log does not say which parameters");
     else if (!part->n_params)
         say(item, ADP_ITEM_EVIDENCED, "%s has no parameters", part->policy);
     else
