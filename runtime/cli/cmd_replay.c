@@ -2,6 +2,7 @@
 /* admitperf replay: what another policy would have said over a recorded trace. */
 #include "runtime/lab/replay.h"
 
+#include "runtime/analysis/logs.h"
 #include "runtime/cli/args.h"
 #include "runtime/cli/say.h"
 #include "runtime/cli/stop.h"
@@ -43,6 +44,10 @@ const struct adp_command adp_cmd_replay = {
         "log recorded, or about every sample of a watch trace, through the decide path "
         "of\n"
         "the runtime and under the recorded time. Writes ordinary logs, for report.\n"
+        "\n"
+        "LOG is a file, packed or not, a pattern, a folder, or - for standard input; "
+        "each\n"
+        "file is a run.\n"
         "\n"
         "Open loop: the signals are those of the recorded run, and do not change with\n"
         "what is refused here. The page says what follows from that. A sweep chooses a\n"
@@ -203,6 +208,34 @@ static int replay(const struct adp_replay_options *asked, bool json)
     return code;
 }
 
+/* The logs that the operands stand for: files, patterns, folders. */
+static int find_and_replay(const struct adp_args *args, struct adp_replay_options *asked,
+                           bool json)
+{
+    struct adp_log_list list = { 0 };
+    struct adp_error err = { 0 };
+    const char **paths = NULL;
+    int e = 0, code = ADP_EXIT_BAD;
+    for (size_t i = 0; i < args->n_operands && !e; i++)
+        e = adp_logs_find(&list, adp_args_operands(args)[i], &err);
+    if (!e && !(paths = calloc(list.n + 1, sizeof *paths)))
+        e = adp_error_set(&err, ADP_ENOMEM, "out of memory");
+    for (size_t i = 0; i < list.n && !e; i++)
+        paths[i] = list.paths[i].path;
+    adp_logs_unread(&list, stderr);
+    if (!e && !list.n)
+        e = adp_logs_any(&list, 0, &err);
+    asked->logs = paths;
+    asked->n_logs = list.n;
+    if (e)
+        adp_say_error(&err);
+    else
+        code = replay(asked, json);
+    free(paths);
+    adp_logs_finish(&list);
+    return code;
+}
+
 static int run(struct adp_args *args)
 {
     static struct wanted wanted;
@@ -235,8 +268,6 @@ static int run(struct adp_args *args)
     if (!logs)
         asked.out = NULL;
     asked.n_asks = wanted.n;
-    asked.logs = adp_args_operands(args);
-    asked.n_logs = args->n_operands;
     asked.stop = adp_stop_watch();
-    return replay(&asked, json);
+    return find_and_replay(args, &asked, json);
 }

@@ -71,7 +71,8 @@ struct asked {
 struct replay {
     const struct adp_replay_options *options;
     struct adp_replay_result *result;
-    struct adp_tape_kind kind; /* of the log at hand */
+    struct adp_tape_kind kind;   /* of the log at hand */
+    struct adp_tape_input input; /* path "": nobody asked for standard input */
     char run[32], notes[256], sweep_params[512];
     bool begun;
     double first_at, last_at;
@@ -104,6 +105,13 @@ static uint64_t meter_of(void *ctx)
     (void)ctx;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Where a log is read; "-" is standard input. */
+static const char *place_of(const struct replay *r, size_t log)
+{
+    const char *path = r->options->logs[log];
+    return strcmp(path, "-") == 0 ? r->input.path : path;
 }
 
 /* ---- asking --------------------------------------------------------------------------- */
@@ -685,13 +693,13 @@ static int replay_log(struct replay *r, size_t i, struct adp_error *err)
     const char *path = r->options->logs[i];
     uint64_t decisions = r->result->decisions, failed = r->result->failed;
     /* The first one's is known. */
-    int e = i ? adp_tape_find(path, r->options->stop, &r->kind, err) : 0;
+    int e = i ? adp_tape_find(place_of(r, i), r->options->stop, &r->kind, err) : 0;
     if (!e && !*r->result->recorded)
         snprintf(r->result->recorded, sizeof r->result->recorded, "%s", r->kind.recorded);
     if (!e)
         e = open_all(r, i, err);
     if (!e)
-        e = ask_trace(r, path, err);
+        e = ask_trace(r, place_of(r, i), err);
     int unwritten = close_all(r, err);
     if (e || unwritten)
         return e ? e : unwritten;
@@ -744,7 +752,13 @@ int adp_replay_run(const struct adp_replay_options *options,
     r->options = options;
     r->result = ret;
     plan(r);
-    int e = adp_tape_find(options->logs[0], options->stop, &r->kind, err);
+    r->input.fd = -1;
+    int e = 0;
+    for (size_t i = 0; i < options->n_logs && !e; i++)
+        if (strcmp(options->logs[i], "-") == 0 && !*r->input.path)
+            e = adp_tape_keep_input(&r->input, options->stop, err);
+    if (!e)
+        e = adp_tape_find(place_of(r, 0), options->stop, &r->kind, err);
     if (!e) {
         name_experiment(r);
         e = rehearse(r, err);
@@ -753,6 +767,8 @@ int adp_replay_run(const struct adp_replay_options *options,
         e = make_room(r, err);
     for (size_t i = 0; i < options->n_logs && !e; i++)
         e = replay_log(r, i, err);
+    if (r->input.fd >= 0)
+        close(r->input.fd);
     free(r);
     return e;
 }

@@ -43,13 +43,13 @@ struct adp_replay_sweep {
 };
 
 struct adp_replay_options {
-    const char *const *logs; /* each a run: r1, r2, … */
+    const char *const *logs; /* each a run: r1, r2, …; "-" is standard input */
     size_t n_logs;
     const struct adp_replay_ask *asks;
     size_t n_asks;
     struct adp_replay_sweep sweep;
-    const char *experiment; /* NULL: replay-E, E being the recorded one's */
-    const char *out;             /* NULL: no logs are written */
+    const char *experiment;   /* NULL: replay-E, E being the recorded one's */
+    const char *out;          /* NULL: no logs are written */
     volatile const int *stop; /* not 0: leave off; may be NULL */
 };
 

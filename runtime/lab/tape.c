@@ -80,6 +80,77 @@ static bool is_stopped(volatile const int *stop)
     return stop && *stop;
 }
 
+/* ---- standard input ------------------------------------------------------------------- */
+
+/* Not every file system knows O_TMPFILE. */
+static int open_nameless(const char *folder)
+{
+    char path[1024];
+    int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        return fd;
+    int n = snprintf(path, sizeof path, "%s/admitperf-XXXXXX", folder);
+    if (n < 0 || (size_t)n >= sizeof path)
+        return -1;
+    fd = mkostemp(path, O_CLOEXEC);
+    if (fd >= 0)
+        unlink(path);
+    return fd;
+}
+
+static bool write_all(int fd, const char *from, size_t len)
+{
+    while (len) {
+        ssize_t n = write(fd, from, len);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        from += n;
+        len -= (size_t)n;
+    }
+    return true;
+}
+
+/* All that standard input has; what came before the stop is what there is. */
+static bool copy_input(int to, volatile const int *stop)
+{
+    char block[1 << 16];
+    while (!is_stopped(stop)) {
+        ssize_t n = read(STDIN_FILENO, block, sizeof block);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return n == 0;
+        if (!write_all(to, block, (size_t)n))
+            return false;
+    }
+    return true;
+}
+
+int adp_tape_keep_input(struct adp_tape_input *ret, volatile const int *stop,
+                        struct adp_error *err)
+{
+    struct stat st;
+    struct adp_tape_input input = { .fd = -1 };
+    const char *folder = getenv("TMPDIR");
+    if (fstat(STDIN_FILENO, &st) || !S_ISREG(st.st_mode)) {
+        input.fd = open_nameless(folder && *folder ? folder : "/tmp");
+        if (input.fd < 0 || !copy_input(input.fd, stop)) {
+            int e = adp_error_at(err, ADP_EIO, "-", 0, 0,
+                                 "cannot be kept in %s to be read twice: %s",
+                                 folder && *folder ? folder : "/tmp", strerror(errno));
+            if (input.fd >= 0)
+                close(input.fd);
+            return e;
+        }
+    }
+    snprintf(input.path, sizeof input.path, "/proc/self/fd/%d",
+             input.fd < 0 ? STDIN_FILENO : input.fd);
+    *ret = input;
+    return 0;
+}
+
 /* ---- what it is ----------------------------------------------------------------------- */
 
 static int note_kind(struct adp_tape_kind *kind, const struct adp_entry *entry)

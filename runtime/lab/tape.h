@@ -59,6 +59,16 @@ struct adp_tape_count {
     uint64_t anonymous; /* takes with neither draw nor id */
 };
 
+/* A trace is read twice, which standard input may bear once only: gives a path by which it
+ * can be, until `fd` is closed (then not -1: what it holds is in a nameless file in TMPDIR).
+ * ADP_EIO. */
+struct adp_tape_input {
+    int fd;
+    char path[32];
+};
+int adp_tape_keep_input(struct adp_tape_input *ret, volatile const int *stop,
+                        struct adp_error *err);
+
 struct adp_tape; /* opaque */
 
 /* Reads as far as the first governing decision. A text that does not fit is cut short.
