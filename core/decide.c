@@ -143,6 +143,13 @@ static void gather_snapshot(struct request *rq, const struct adp_snapshot *s)
             rq->present &= ~(1ull << i);
 }
 
+static void gather_read_before(struct request *rq)
+{
+    rq->value = rq->lane->values;
+    rq->present = rq->lane->values_present;
+    rq->snapshot = 0;
+}
+
 static void gather_given(struct request *rq)
 {
     struct adp_lane *lane = rq->lane;
@@ -170,11 +177,15 @@ static void gather_replicas(struct request *rq, const struct adp_snapshot *s)
     rq->replicas = NULL;
     if (!g->replica_signals)
         return;
+    if (lane->has_replicas) {
+        rq->replicas = seen->rows ? seen : NULL;
+        return;
+    }
     if (!rq->metrics && (!s || !s->replicas.rows))
         return;
     if (!rq->metrics)
         adp_replicas_narrow(seen, &s->replicas, g->replica_signals, rq->mono_ns);
-    else if (!lane->has_replicas)
+    else
         adp_lane_read_replicas(
             lane, g->signals, g->replica_signals,
             rq->sheet ? adp_sheet_bound(rq->sheet, g->number, g->signals) : NULL,
@@ -556,6 +567,8 @@ int adp_decide(struct adp_lane *lane, struct adp_generations *generations,
     split(&rq, facts);
     if (metrics)
         gather_given(&rq);
+    else if (lane->values)
+        gather_read_before(&rq);
     else
         gather_snapshot(&rq, snapshot);
     gather_replicas(&rq, snapshot);

@@ -68,9 +68,13 @@ struct adp_lane {
     bool has_draw;
     double draw;
     /* Likewise: what is in replicas->seen stands in place of what metrics given with the
-     * request tell. */
+     * request, or the snapshot, tell. */
     bool has_replicas;
     struct adp_lane_replicas *replicas;
+    /* The same: signals that were read before stand in place of the snapshot's, by index in
+     * the generation's set; with no metrics given. NULL: none do. */
+    const double *values;
+    uint64_t values_present;
 
     /* Metrics given with a request: these, those of a moment before, and their readings.
      * `given` is the sheet of `now` while it is known to describe them; NULL: not known. */

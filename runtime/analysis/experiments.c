@@ -223,11 +223,33 @@ static void print_experiment(FILE *to, const struct adp_experiments *experiments
         adp_page_wrap(to, 4, 6, "! no baseline: nothing here can be compared.");
 }
 
+/* Was the file, which holds several runs again, told before? */
+static bool is_told(const struct adp_again *again, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (again[k].file == again[i].file && again[k].copy == again[i].copy)
+            return true;
+    return false;
+}
+
+static void print_again(FILE *to, const struct adp_experiments *experiments)
+{
+    size_t n, n_files;
+    const struct adp_log_file *files = adp_tally_files(experiments->tally, &n_files);
+    const struct adp_again *again = adp_tally_again(experiments->tally, &n);
+    for (size_t i = 0; i < n; i++)
+        if (!is_told(again, i))
+            adp_page_wrap(
+                to, 0, 2, "! %s %s: not counted.", files[again[i].file].path,
+                again[i].copy
+                    ? "holds again what another file holds"
+                    : "is another recording under the name of a run there is already");
+}
+
 int adp_experiments_print(const struct adp_experiments *experiments, FILE *to)
 {
     size_t n;
     const struct adp_log_file *files = adp_tally_files(experiments->tally, &n);
-    const struct adp_again *again;
     const struct adp_log_list *logs = &experiments->logs;
     for (size_t i = 0; i < logs->n_unread; i++)
         adp_page_wrap(to, 0, 2, "! not read: %s: %s.", logs->unread[i].path,
@@ -249,13 +271,7 @@ int adp_experiments_print(const struct adp_experiments *experiments, FILE *to)
                           " runs, told apart by their lines.",
                           files[i].path, in);
     }
-    again = adp_tally_again(experiments->tally, &n);
-    for (size_t i = 0; i < n; i++)
-        adp_page_wrap(
-            to, 0, 2, "! %s %s: not counted.", files[again[i].file].path,
-            again[i].copy
-                ? "holds again what another file holds"
-                : "is another recording under the name of a run there is already");
+    print_again(to, experiments);
     return adp_page_end(to);
 }
 
@@ -286,12 +302,24 @@ static json_t *run_of(const struct adp_experiments *experiments,
         "copy_of", adp_json_text(copy ? files[runs[run->copy_of].files[0]].path : NULL));
 }
 
-/* Copies are no repeats. */
+/* Is it of a run that stands in the side before, under another configuration? */
+static bool is_piece(const struct adp_side *side, size_t i)
+{
+    const char *name = side->runs[i]->part->run;
+    for (size_t k = 0; k < i && name; k++)
+        if (side->runs[k]->part->run && strcmp(side->runs[k]->part->run, name) == 0 &&
+            side->runs[k]->copy_of == ADP_NO_RUN)
+            return true;
+    return false;
+}
+
+/* Copies are no repeats, nor are pieces of one run. */
 static size_t repeats_of(const struct adp_side *side)
 {
     size_t n = 0;
     for (size_t i = 0; i < side->n; i++)
-        n += side->runs[i]->decided && side->runs[i]->copy_of == ADP_NO_RUN;
+        n += side->runs[i]->decided && side->runs[i]->copy_of == ADP_NO_RUN &&
+             !is_piece(side, i);
     return n;
 }
 
@@ -338,7 +366,8 @@ int adp_experiments_json(const struct adp_experiments *experiments, FILE *to)
         e = json_array_append_new(list,
                                   experiment_json(experiments, &experiments->all[i]));
     for (size_t i = 0; i < n_again && !e; i++)
-        e = json_array_append_new(left, adp_json_text(files[again[i].file].path));
+        e = !is_told(again, i) &&
+            json_array_append_new(left, adp_json_text(files[again[i].file].path));
     if (e) {
         json_decref(list);
         json_decref(left);

@@ -124,10 +124,22 @@ static void liveness(struct adp_item *item, const struct adp_run *run)
 /* ---- 4 --------------------------------------------------------------------------------
  */
 
+/* Is it a later piece of a run that is there already, under another configuration? */
+static bool is_piece(const struct adp_run *runs, size_t i)
+{
+    const struct adp_part *part = runs[i].part;
+    for (size_t k = 0; k < i && part->run; k++)
+        if (runs[k].part->candidate == part->candidate && runs[k].decided &&
+            runs[k].copy_of == ADP_NO_RUN && runs[k].part->run &&
+            strcmp(runs[k].part->run, part->run) == 0)
+            return true;
+    return false;
+}
+
 static void repeats(struct adp_item *item, const struct adp_tally *tally,
                     const struct adp_run *run)
 {
-    size_t n_runs, n = 0, copies = 0;
+    size_t n_runs, n = 0, copies = 0, pieces = 0;
     double low = NAN, high = NAN;
     const struct adp_run *runs = adp_tally_runs(tally, &n_runs);
     for (size_t i = 0; i < n_runs; i++) {
@@ -136,6 +148,10 @@ static void repeats(struct adp_item *item, const struct adp_tally *tally,
         copies += runs[i].copy_of != ADP_NO_RUN;
         if (runs[i].copy_of != ADP_NO_RUN)
             continue;
+        if (is_piece(runs, i)) {
+            pieces++;
+            continue;
+        }
         n++;
         low = fmin(low, runs[i].goodput);
         high = fmax(high, runs[i].goodput);
@@ -144,7 +160,8 @@ static void repeats(struct adp_item *item, const struct adp_tally *tally,
         say(item, ADP_ITEM_FAILED, "%zu of %zu repeats %s the same measurement again",
             copies, n + copies, copies == 1 ? "is" : "are");
     else if (n < 2)
-        say(item, ADP_ITEM_NOT_RECORDED, "one run was given: no spread");
+        say(item, ADP_ITEM_NOT_RECORDED, "one run was given%s: no spread",
+            pieces ? ", under several configurations" : "");
     else if (n < REPEATS)
         say(item, ADP_ITEM_FAILED, "%zu repeats: a spread needs %d", n, REPEATS);
     else if (isnan(low))
@@ -173,6 +190,8 @@ static void provenance(struct adp_item *item, const struct adp_part *part)
         say(item, ADP_ITEM_NOT_RECORDED, "no policy is named");
     else if (said < part->n_params)
         item->evidence = ADP_ITEM_NOT_RECORDED;
+    else if (!part->has_params)
+        say(item, ADP_ITEM_NOT_RECORDED, "the log does not say which parameters");
     else if (!part->n_params)
         say(item, ADP_ITEM_EVIDENCED, "%s has no parameters", part->policy);
     else

@@ -145,6 +145,7 @@ int adp_part_init(struct adp_part *part, struct adp_store *store, struct adp_key
     part->first_at = part->last_at = part->margin = part->slo_ttft_ms = NAN;
     part->least_margin = part->longest_tokens = NAN;
     part->arm = -1;
+    part->has_params = entry->has_params;
     if (keep(&part->experiment, entry->experiment) ||
         keep(&part->policy, entry->policy) || keep(&part->run, entry->run) ||
         keep(&part->config, entry->config) || keep(&part->notes, entry->notes) ||

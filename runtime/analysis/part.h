@@ -65,6 +65,7 @@ struct adp_part {
         char *provenance; /* NULL: not said */
     } * params;
     size_t n_params;
+    bool has_params; /* its first line says which; it may say none */
     bool baseline;
     int arm; /* enum adp_arm when the tally keeps arms apart; else -1 */
 

@@ -396,11 +396,12 @@ static void take_whys(adp_reader &r, const element &value)
         r.whys.push_back({ name_of(r, field.key), text_of(r, field.value) });
 }
 
-static void take_params(adp_reader &r, const element &value)
+/* False: it is no object, and says nothing. */
+static bool take_params(adp_reader &r, const element &value)
 {
     simdjson::dom::object object;
     if (value.get(object))
-        return;
+        return false;
     r.params.clear();
     for (auto field : object) {
         adp_setting setting = { name_of(r, field.key), { "", 0 }, NAN, {} };
@@ -411,6 +412,7 @@ static void take_params(adp_reader &r, const element &value)
         }
         r.params.push_back(setting);
     }
+    return true;
 }
 
 static void take_gates(adp_reader &r, const element &value)
@@ -627,7 +629,7 @@ static bool take(adp_reader &r, adp_entry &e, seen &has, string_view key,
     else if (key == "whys")
         take_whys(r, value);
     else if (key == "params")
-        take_params(r, value);
+        e.has_params = take_params(r, value);
     else if (key == "provenance")
         take_provenance(r, value);
     else if (key == "card")

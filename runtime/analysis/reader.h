@@ -126,6 +126,7 @@ struct adp_entry {
     /* Decisions */
     const struct adp_setting *params;
     size_t n_params;
+    bool has_params; /* the line says which; it may say none */
     const struct adp_entry_gate *gates;
     size_t n_gates;
     bool has_gates;                  /* the card says which; it may say none */

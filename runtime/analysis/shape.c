@@ -6,6 +6,7 @@
  * ends of things and judges nothing; matching judges every byte that it does not compare. */
 #include "runtime/analysis/shape.h"
 
+#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 #define XXH_INLINE_ALL
@@ -35,11 +36,34 @@ void adp_shape_destroy(struct adp_shape *shape)
 
 /* ---- tokens -------------------------------------------------------------------------- */
 
-enum { MOST_DIGITS = 18 };
+enum { MOST_DIGITS = 18, MOST_CHARACTERS = 40 };
 
 static bool is_digit(char c)
 {
     return c >= '0' && c <= '9';
+}
+
+/* Past the digits at `p`; *value goes on with them, and is worth something while there are
+ * at most MOST_DIGITS. Eight at a time (Daniel Lemire, "Quickly parsing eight digits"):
+ * with all digits of a double, numbers are a third of a line. */
+static const char *scan_digits(const char *p, const char *end, uint64_t *value)
+{
+    const uint64_t zeros = 0x3030303030303030u, high = 0xf0f0f0f0f0f0f0f0u;
+    for (uint64_t eight; end - p >= 8; p += 8) {
+        memcpy(&eight, p, sizeof eight);
+        eight = le64toh(eight);
+        if ((eight & high) != zeros || ((eight + 0x0606060606060606u) & high) != zeros)
+            break;
+        eight -= zeros;
+        eight = eight * 10 + (eight >> 8);
+        eight = (((eight & 0x000000ff000000ffu) * 0x000f424000000064u) +
+                 (((eight >> 16) & 0x000000ff000000ffu) * 0x0000271000000001u)) >>
+                32;
+        *value = *value * 100000000 + eight;
+    }
+    while (p < end && is_digit(*p))
+        *value = *value * 10 + (uint64_t)(*p++ - '0');
+    return p;
 }
 
 /* Both scanners return where the token ends, or NULL. */
@@ -50,22 +74,26 @@ static const char *scan_number(const char *p, const char *end, struct adp_token 
     ret->negative = *p == '-';
     p += ret->negative;
     const char *digits = p;
-    while (p < end && is_digit(*p))
-        mantissa = mantissa * 10 + (uint64_t)(*p++ - '0');
+    p = scan_digits(p, end, &mantissa);
     ptrdiff_t whole = p - digits, decimals = 0;
     if (!whole || (whole > 1 && *digits == '0'))
         return NULL;
     ret->integer = p == end || *p != '.';
     if (!ret->integer) {
         const char *point = ++p;
-        while (p < end && is_digit(*p))
-            mantissa = mantissa * 10 + (uint64_t)(*p++ - '0');
+        p = scan_digits(p, end, &mantissa);
         decimals = p - point;
         if (!decimals)
             return NULL;
     }
-    if (whole + decimals > MOST_DIGITS || (p < end && (*p == 'e' || *p == 'E')))
+    if (p < end && (*p == 'e' || *p == 'E'))
         return NULL;
+    if (whole + decimals > MOST_DIGITS) {
+        /* Digits of a double below 0.1: whoever wants its value reads the characters. */
+        if (ret->integer || whole + decimals > MOST_CHARACTERS)
+            return NULL;
+        mantissa = UINT64_MAX;
+    }
     ret->kind = ADP_TOKEN_NUMBER;
     ret->text = start;
     ret->len = (uint32_t)(p - start);

@@ -11,8 +11,8 @@
  * differs from it only where a scalar stands that is JSON's by its grammar (a number, a
  * string of printable ASCII without escapes, true, false, null), or one of those tokens.
  * A scalar in a scalar's place leaves JSON JSON. Whatever is less plain does not match,
- * and goes to the parser: an escape, a byte beyond ASCII, a number of more than 18 digits
- * or with an exponent. */
+ * and goes to the parser: an escape, a byte beyond ASCII, a whole number of more than 18
+ * digits, any of more than 40, an exponent. */
 #ifndef ADP_ANALYSIS_SHAPE_H
 #define ADP_ANALYSIS_SHAPE_H
 
@@ -36,7 +36,8 @@ enum adp_token_kind {
 };
 
 /* A scalar of a line. text, len: a string's inside, a number's characters; borrowed from
- * the line. A number is (negative ? -1 : 1) * mantissa / 10^decimals. */
+ * the line. A number is (negative ? -1 : 1) * mantissa / 10^decimals, unless mantissa is UINT64_MAX:
+ * then its characters alone say what it is. */
 struct adp_token {
     const char *text;
     uint64_t mantissa;

@@ -2,6 +2,7 @@
 /* admitperf replay: what another policy would have said over a recorded trace. */
 #include "runtime/lab/replay.h"
 
+#include "runtime/analysis/logs.h"
 #include "runtime/cli/args.h"
 #include "runtime/cli/say.h"
 #include "runtime/cli/stop.h"
@@ -26,6 +27,7 @@ static const struct adp_option options[] = {
     { 'o', "output", "DIR",
       "folder of the logs (default experiments); earlier\n"
       "logs of that experiment in it are replaced" },
+    { 'n', "no-logs", NULL, "write no logs: the page is all" },
     { 'j', "json", NULL, "for machines: one object" },
     { 0 },
 };
@@ -35,13 +37,17 @@ static int run(struct adp_args *args);
 const struct adp_command adp_cmd_replay = {
     .name = "replay",
     .does = "say what another policy would have said over a recorded trace",
-    .synopsis = "--policy P[:k=v,...] [--sweep k=a..b/n] [-e NAME] [-o DIR] LOG...\n"
+    .synopsis = "--policy P[:k=v,...] [--sweep k=a..b/n] [-e NAME] [-o DIR | -n] LOG...\n"
                 "--policy P... --json LOG...",
     .about =
         "Asks other policies, and no_admission beside them, about every decision that a\n"
         "log recorded, or about every sample of a watch trace, through the decide path "
         "of\n"
         "the runtime and under the recorded time. Writes ordinary logs, for report.\n"
+        "\n"
+        "LOG is a file, packed or not, a pattern, a folder, or - for standard input; "
+        "each\n"
+        "file is a run.\n"
         "\n"
         "Open loop: the signals are those of the recorded run, and do not change with\n"
         "what is refused here. The page says what follows from that. A sweep chooses a\n"
@@ -202,11 +208,39 @@ static int replay(const struct adp_replay_options *asked, bool json)
     return code;
 }
 
+/* The logs that the operands stand for: files, patterns, folders. */
+static int find_and_replay(const struct adp_args *args, struct adp_replay_options *asked,
+                           bool json)
+{
+    struct adp_log_list list = { 0 };
+    struct adp_error err = { 0 };
+    const char **paths = NULL;
+    int e = 0, code = ADP_EXIT_BAD;
+    for (size_t i = 0; i < args->n_operands && !e; i++)
+        e = adp_logs_find(&list, adp_args_operands(args)[i], &err);
+    if (!e && !(paths = calloc(list.n + 1, sizeof *paths)))
+        e = adp_error_set(&err, ADP_ENOMEM, "out of memory");
+    for (size_t i = 0; i < list.n && !e; i++)
+        paths[i] = list.paths[i].path;
+    adp_logs_unread(&list, stderr);
+    if (!e && !list.n)
+        e = adp_logs_any(&list, 0, &err);
+    asked->logs = paths;
+    asked->n_logs = list.n;
+    if (e)
+        adp_say_error(&err);
+    else
+        code = replay(asked, json);
+    free(paths);
+    adp_logs_finish(&list);
+    return code;
+}
+
 static int run(struct adp_args *args)
 {
     static struct wanted wanted;
     struct adp_replay_options asked = { .out = "experiments", .asks = wanted.asks };
-    bool json = false;
+    bool json = false, logs = true;
     for (int o; (o = adp_args_next(args)) != ADP_ARGS_END;) {
         if (o == OPT_POLICY) {
             if (!take_policy(args, &wanted))
@@ -218,6 +252,8 @@ static int run(struct adp_args *args)
             asked.experiment = args->value;
         } else if (o == 'o') {
             asked.out = args->value;
+        } else if (o == 'n') {
+            logs = false;
         } else if (o == 'j') {
             json = true;
         } else if (o != ADP_ARGS_OPERAND) {
@@ -229,9 +265,9 @@ static int run(struct adp_args *args)
                               "no policy given: --policy kv_threshold:threshold=0.8");
     if (!args->n_operands)
         return adp_args_wrong(args, "no log given to replay");
+    if (!logs)
+        asked.out = NULL;
     asked.n_asks = wanted.n;
-    asked.logs = adp_args_operands(args);
-    asked.n_logs = args->n_operands;
     asked.stop = adp_stop_watch();
-    return replay(&asked, json);
+    return find_and_replay(args, &asked, json);
 }

@@ -5,18 +5,16 @@
 #include "core/clock.h"
 #include "core/lane.h"
 #include "core/line.h"
-#include "runtime/analysis/lines.h"
-#include "runtime/analysis/part.h"
-#include "runtime/analysis/reader.h"
+#include "runtime/analysis/workers.h"
 #include "runtime/host/host.h"
 #include "runtime/lab/old_logs.h"
+#include "runtime/lab/tape.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -25,8 +23,7 @@
 enum {
     RING_KB = 1024,
     FLUSH_EVERY = 128, /* decisions; of 4 KB at most, half a ring */
-    SIGNALS = ADP_MAX_KNOWN,
-    ID = 4096
+    SIGNALS = ADP_MAX_KNOWN
 };
 
 /* A metric of the recorded signals: `name` as it is in the trace, `metric` as we give it. */
@@ -34,45 +31,74 @@ struct fed {
     char name[ADP_SIGNAL_NAME + 1], metric[ADP_SIGNAL_NAME + 8];
 };
 
-/* One runtime that is asked. */
+/* How a signal reaches a policy that is asked without metrics. */
+struct slot {
+    uint32_t fed, signal; /* its number in the trace, and in the policy's set */
+    double lo, hi;        /* what is outside is absent, as it would be with metrics */
+};
+
+/* A gate of a policy whose threshold is known. */
+struct gate {
+    uint32_t rule, fed; /* fed SIGNALS: its reading is not in the trace */
+    double threshold;   /* NaN: it has none */
+    bool up, strict, swept;
+};
+
+/* One runtime that is asked. It has a clock, and where in the trace it is, of its own: it
+ * goes through a batch alone, on whatever thread. */
 struct asked {
+    const struct replay *replay;
     struct adp_replay_ask ask;
     char path[1400]; /* of its log; "": none */
     struct adp_host_scene scene;
+    struct adp_clock clock;
+    uint64_t wall_ns, mono_ns;
+    uint64_t n; /* of takes so far, over all logs */
+    double last_at;
+    struct slot slots[SIGNALS];
+    size_t n_slots;
+    double values[SIGNALS];
+    struct gate gates[ADP_MAX_GATES]; /* of a point of the sweep */
+    size_t n_gates;
     adp_runtime *runtime;
     adp_lane *lane;
     struct adp_replay_said *said;   /* a policy, or */
     struct adp_replay_point *point; /* a point of the sweep */
+    int code;
+    struct adp_error why;
 };
 
 struct replay {
     const struct adp_replay_options *options;
     struct adp_replay_result *result;
-    struct adp_clock clock;
-    uint64_t wall_ns, mono_ns;
-    char salt[256], run[32], notes[256], sweep_params[512];
-    struct adp_key identity; /* of the run that is replayed */
-    uint64_t print;          /* whose identity is known to be that; 0: none */
-    bool begun, watch;       /* watch: samples are what is replayed */
+    struct adp_tape_kind kind;   /* of the log at hand */
+    struct adp_tape_input input; /* path "": nobody asked for standard input */
+    char run[32], notes[256], sweep_params[512];
+    bool begun;
     double first_at, last_at;
     struct fed fed[SIGNALS];
+    const char *fed_names[SIGNALS];
     size_t n_fed;
     struct asked asked[ADP_REPLAY_POLICIES + 1 + ADP_REPLAY_POINTS];
     size_t n_asked;
+    const struct adp_batch *batches; /* what is asked about now */
+    unsigned n_batches;
+    _Atomic size_t next; /* of the asked, who goes through them next */
 };
 
 static uint64_t wall_of(void *ctx)
 {
-    const struct replay *r = ctx;
-    return r->wall_ns;
+    const struct asked *asked = ctx;
+    return asked->wall_ns;
 }
 
 static uint64_t mono_of(void *ctx)
 {
-    const struct replay *r = ctx;
-    return r->mono_ns;
+    const struct asked *asked = ctx;
+    return asked->mono_ns;
 }
 
+/* What a policy takes is in its log's lines; where there are none nobody looks. */
 static uint64_t meter_of(void *ctx)
 {
     struct timespec t;
@@ -81,149 +107,66 @@ static uint64_t meter_of(void *ctx)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* ---- the trace ------------------------------------------------------------------------ */
-
-typedef int each_entry(struct replay *r, const struct adp_entry *entry, int *ret_done,
-                       struct adp_error *err);
-
-static int read_trace(struct replay *r, const char *path, each_entry *each, bool count,
-                      struct adp_error *err)
+/* Where a log is read; "-" is standard input. */
+static const char *place_of(const struct replay *r, size_t log)
 {
-    struct adp_reader *reader = adp_reader_create();
-    int fd = open(path, O_RDONLY | O_CLOEXEC), done = 0, e = 0;
-    if (fd < 0) {
-        adp_reader_destroy(reader);
-        return adp_error_at(err, errno == ENOENT ? ADP_ENOENT : ADP_EIO, path, 0, 0,
-                            "cannot be read: %s", strerror(errno));
-    }
-    struct adp_lines *lines = adp_lines_create(fd);
-    struct adp_raw_line line;
-    if (!lines || !reader)
-        e = ADP_ENOMEM;
-    while (!e && !done && (e = adp_lines_next(lines, &line, err)) > 0) {
-        struct adp_entry entry;
-        enum adp_corrupt corrupt;
-        bool stop = r->options->stop && *r->options->stop;
-        e = line.too_long || stop
-                ? 0
-                : adp_reader_line(reader, line.text, line.len, &entry, &corrupt);
-        done |= stop;
-        if (e > 0)
-            e = each(r, &entry, &done, err);
-        else if (!e && count && line.len)
-            r->result->corrupt++;
-    }
-    adp_lines_destroy(lines);
-    adp_reader_destroy(reader);
-    close(fd);
-    return e < 0 ? adp_error_set(err, e, "out of memory") : 0;
-}
-
-/* The first decision that governed says what is replayed. */
-static int find_decision(struct replay *r, const struct adp_entry *entry, int *ret_done,
-                         struct adp_error *err)
-{
-    (void)err;
-    struct adp_text experiment = entry->experiment;
-    if (experiment.text && !*r->salt)
-        snprintf(r->salt, sizeof r->salt, "%.*s", (int)experiment.len, experiment.text);
-    if (entry->kind != ADP_ENTRY_DECISION || entry->shadow)
-        return 0;
-    r->watch = false;
-    r->identity = adp_part_identity(entry);
-    *ret_done = 1;
-    struct adp_part part = { 0 };
-    char params[128];
-    struct adp_store *store = adp_store_create(0);
-    int e = store ? adp_part_init(&part, store, r->identity, 0, entry) : ADP_ENOMEM;
-    adp_part_params(&part, params, sizeof params);
-    if (!e)
-        snprintf(r->result->recorded, sizeof r->result->recorded, "%.60s%s%.90s%s",
-                 part.policy ? part.policy : "(no policy named)", *params ? " (" : "",
-                 params, *params ? ")" : "");
-    adp_part_finish(&part);
-    adp_store_release(store);
-    return e;
-}
-
-/* Is it of the run that is replayed? */
-static bool is_ours(struct replay *r, const struct adp_entry *entry)
-{
-    if (entry->shadow)
-        return false;
-    if (entry->print && entry->print == r->print)
-        return true;
-    struct adp_key identity = adp_part_identity(entry);
-    if (identity.high != r->identity.high || identity.low != r->identity.low)
-        return false;
-    r->print = entry->print;
-    return true;
+    const char *path = r->options->logs[log];
+    return strcmp(path, "-") == 0 ? r->input.path : path;
 }
 
 /* ---- asking --------------------------------------------------------------------------- */
 
 /* The recorded signals as metrics. */
-static uint32_t feed(struct replay *r, const struct adp_entry *entry, adp_metric *metrics)
+static uint32_t feed(const struct replay *r, const struct adp_take *take,
+                     adp_metric *metrics)
 {
     uint32_t n = 0;
-    for (size_t i = 0; i < entry->n_signals; i++) {
-        const struct adp_log_reading *reading = &entry->signals[i];
-        if (isnan(reading->value))
-            continue;
-        for (size_t k = 0; k < r->n_fed; k++)
-            if (strlen(r->fed[k].name) == reading->name.len &&
-                memcmp(r->fed[k].name, reading->name.text, reading->name.len) == 0) {
-                metrics[n++] = (adp_metric) { r->fed[k].metric, NULL, reading->value };
-                break;
-            }
-    }
+    for (size_t i = 0; i < r->n_fed; i++)
+        if (!isnan(take->value[i]))
+            metrics[n++] = (adp_metric) { r->fed[i].metric, NULL, take->value[i] };
     return n;
 }
 
-/* A borrowed text as a string in `to`; NULL when it is absent. */
-static const char *string_of(struct adp_text text, char to[ID])
+/* The same as the values that reading those metrics would give. */
+static void set_values(struct asked *asked, const struct adp_take *take)
 {
-    if (!text.text)
-        return NULL;
-    snprintf(to, ID, "%.*s", (int)text.len, text.text);
-    return to;
+    uint64_t present = 0;
+    for (size_t i = 0; i < asked->n_slots; i++) {
+        const struct slot *slot = &asked->slots[i];
+        double value = take->value[slot->fed];
+        bool is_there = value >= slot->lo && value <= slot->hi; /* NaN is not */
+        asked->values[slot->signal] = is_there ? value : 0;
+        present |= (uint64_t)is_there << slot->signal;
+    }
+    asked->lane->values = asked->values;
+    asked->lane->values_present = present;
 }
 
-static void fill_facts(const struct adp_entry *entry, char text[4][ID], adp_facts *ret)
+static void fill_facts(const struct adp_take *take, adp_facts *ret)
 {
-    const struct adp_entry_facts *f = &entry->facts;
     *ret = (adp_facts) {
         .size = sizeof *ret,
-        .request_id = string_of(entry->request_id, text[0]),
-        .tenant = string_of(f->tenant, text[1]),
-        .session = string_of(f->session, text[2]),
-        .slo_class = string_of(f->slo_class, text[3]),
+        .request_id = adp_take_string(take, ADP_TAKE_ID),
+        .tenant = adp_take_string(take, ADP_TAKE_TENANT),
+        .session = adp_take_string(take, ADP_TAKE_SESSION),
+        .slo_class = adp_take_string(take, ADP_TAKE_CLASS),
     };
-    if (f->prompt_tokens >= 0 && f->prompt_tokens < 1e15) {
+    if (take->prompt_tokens >= 0 && take->prompt_tokens < 1e15) {
         ret->present |= ADP_PROMPT;
-        ret->prompt_tokens = (uint64_t)f->prompt_tokens;
+        ret->prompt_tokens = (uint64_t)take->prompt_tokens;
     }
-    if (f->max_output_tokens >= 0 && f->max_output_tokens < 1e15) {
+    if (take->max_output_tokens >= 0 && take->max_output_tokens < 1e15) {
         ret->present |= ADP_OUTPUT;
-        ret->max_output_tokens = (uint64_t)f->max_output_tokens;
+        ret->max_output_tokens = (uint64_t)take->max_output_tokens;
     }
-    if (fabs(f->priority) < 1e15) {
+    if (fabs(take->priority) < 1e15) {
         ret->present |= ADP_PRIORITY;
-        ret->priority = (int64_t)f->priority;
+        ret->priority = (int64_t)take->priority;
     }
-    if (!isnan(f->ttft_deadline_ms)) {
+    if (!isnan(take->ttft_deadline_ms)) {
         ret->present |= ADP_DEADLINE;
-        ret->ttft_deadline_ms = f->ttft_deadline_ms;
+        ret->ttft_deadline_ms = take->ttft_deadline_ms;
     }
-}
-
-static double reading_of(const struct adp_entry *entry, const char *name)
-{
-    for (size_t i = 0; i < entry->n_signals; i++)
-        if (strlen(name) == entry->signals[i].name.len &&
-            memcmp(name, entry->signals[i].name.text, entry->signals[i].name.len) == 0)
-            return entry->signals[i].value;
-    return NAN;
 }
 
 /* The threshold in force: as configured, else the schema's default. */
@@ -239,183 +182,190 @@ static double threshold_of(const struct asked *asked, const struct adp_loaded *l
     return schema.dflt;
 }
 
-/* How far gate i lies beyond its threshold; NaN: not known. */
-static double distance_of(const struct asked *asked, const struct adp_loaded *loaded,
-                          const struct adp_entry *entry, uint32_t i)
+/* How far a gate lies beyond its threshold; NaN: not known. */
+static double distance_of(const struct gate *gate, const struct adp_take *take)
 {
-    struct adp_gate gate = adp_loaded_gate(loaded, i);
-    if (gate.param == ADP_NONE)
-        return NAN;
-    double value = reading_of(entry, adp_loaded_signal(loaded, gate.signal).name);
-    double threshold = threshold_of(asked, loaded, gate.param);
-    bool up = gate.op == ADP_GE || gate.op == ADP_GT;
-    return up ? value - threshold : threshold - value;
+    double value = gate->fed < SIGNALS ? take->value[gate->fed] : NAN;
+    return gate->up ? value - gate->threshold : gate->threshold - value;
 }
 
 /* Do the other gates of its rule hold? */
-static bool others_hold(const struct asked *asked, const struct adp_loaded *loaded,
-                        const struct adp_entry *entry, uint32_t i)
+static bool others_hold(const struct asked *asked, const struct adp_take *take, size_t i)
 {
-    uint32_t rule = adp_loaded_gate(loaded, i).rule;
-    for (uint32_t k = 0; k < loaded->policy.n_gates; k++) {
-        struct adp_gate gate = adp_loaded_gate(loaded, k);
-        double distance =
-            k != i && gate.rule == rule ? distance_of(asked, loaded, entry, k) : 1;
-        bool strict = gate.op == ADP_GT || gate.op == ADP_LT;
-        if (!(strict ? distance > 0 : distance >= 0))
+    for (size_t k = 0; k < asked->n_gates; k++) {
+        const struct gate *gate = &asked->gates[k];
+        if (k == i || gate->rule != asked->gates[i].rule)
+            continue;
+        double distance = distance_of(gate, take);
+        if (!(gate->strict ? distance > 0 : distance >= 0))
             return false;
     }
     return true;
 }
 
 /* How near the gates on the swept parameter came, the others of their rules holding. */
-static void approach(const struct replay *r, const struct asked *asked,
-                     const struct adp_entry *entry)
+static void approach(const struct asked *asked, const struct adp_take *take)
 {
-    const struct adp_loaded *loaded = adp_host_policy(asked->runtime, 0);
-    for (uint32_t i = 0; i < loaded->policy.n_gates; i++) {
-        struct adp_gate gate = adp_loaded_gate(loaded, i);
-        if (gate.param == ADP_NONE || strcmp(adp_loaded_param(loaded, gate.param).name,
-                                             r->options->sweep.param) != 0)
-            continue;
-        if (others_hold(asked, loaded, entry, i))
+    for (size_t i = 0; i < asked->n_gates; i++)
+        if (asked->gates[i].swept && others_hold(asked, take, i))
             asked->point->closest =
-                fmax(asked->point->closest, distance_of(asked, loaded, entry, i));
-    }
+                fmax(asked->point->closest, distance_of(&asked->gates[i], take));
 }
 
-static void note(struct replay *r, struct asked *asked, const struct adp_entry *entry,
+static void note(const struct asked *asked, const struct adp_take *take,
                  const adp_decision *decision)
 {
     bool refuses = decision->policy_action != ADP_ADMIT && !decision->fault;
-    bool refused = entry->verdict != ADP_ADMIT;
     struct adp_replay_said *said = asked->said;
     if (asked->point) {
         asked->point->asked++;
         asked->point->refused += refuses;
-        approach(r, asked, entry);
+        approach(asked, take);
         return;
     }
     said->asked++;
     said->refused += refuses;
     said->faults += decision->fault != NULL;
-    if (r->watch || entry->fault || decision->fault)
+    if (asked->replay->kind.watch || take->fault || decision->fault)
         return;
-    said->agree[refused][refuses]++;
-    if (refused != refuses && !said->first) {
-        said->first = r->result->decisions;
-        said->first_at = entry->at - r->first_at;
+    said->agree[take->refused][refuses]++;
+    if (take->refused != refuses && !said->first) {
+        said->first = asked->n;
+        said->first_at = take->at - asked->replay->first_at;
     }
 }
 
-/* A recorded draw is drawn again; without one an id has the draw of its hash. */
-static void set_draw(struct replay *r, const struct adp_entry *entry)
+/* The time of the take. Lanes are written one after another: time never goes back. */
+static void set_time(struct asked *asked, const struct adp_take *take)
 {
-    bool drawn = entry->draw >= 0 && entry->draw < 1;
-    r->result->draws += drawn;
-    r->result->anonymous += !drawn && !entry->request_id.text;
-    for (size_t i = 0; i < r->n_asked; i++) {
-        r->asked[i].lane->has_draw = drawn;
-        r->asked[i].lane->draw = entry->draw;
+    if (!isnan(take->at)) {
+        asked->last_at = fmax(asked->last_at, take->at);
+        asked->wall_ns = take->at > 0 && take->at < 1e10 ? (uint64_t)(take->at * 1e9) : 0;
     }
+    uint64_t mono = take->mono_ns >= 0 ? (uint64_t)take->mono_ns : asked->wall_ns;
+    if (mono > asked->mono_ns)
+        asked->mono_ns = mono;
 }
 
-/* What was recorded per replica stands in place of what metrics would tell. Columns of
- * different lengths are none of ours. */
-static void set_replicas(const struct asked *asked, const struct adp_entry *entry)
+/* What was recorded per replica stands in place of what metrics or a snapshot would tell. */
+static void set_replicas(const struct asked *asked, const struct adp_take *take)
 {
-    const struct adp_signals *set = adp_host_config(asked->runtime)->signals;
     struct adp_replicas *seen = &asked->lane->replicas->seen;
-    size_t rows = entry->n_replicas ? entry->replicas[0].n : 0;
-    int of[SIGNALS];
+    const double *cells = adp_take_cells(take);
+    const struct slot *slot_of[SIGNALS] = { 0 };
     uint64_t signals = 0;
-    for (size_t i = 0; i < entry->n_replicas && i < SIGNALS; i++) {
-        char name[ADP_SIGNAL_NAME + 1];
-        const struct adp_log_column *c = &entry->replicas[i];
-        snprintf(name, sizeof name, "%.*s", (int)c->name.len, c->name.text);
-        of[i] = c->n == rows ? adp_signals_find(set, name) : -1;
-        if (of[i] >= 0)
-            signals |= UINT64_C(1) << of[i];
+    for (size_t i = 0; i < asked->n_slots; i++)
+        if (take->columns >> asked->slots[i].fed & 1) {
+            slot_of[asked->slots[i].fed] = &asked->slots[i];
+            signals |= UINT64_C(1) << asked->slots[i].signal;
+        }
+    bool fits = adp_replicas_fit(take->rows, signals);
+    adp_replicas_begin(seen, fits ? take->rows : 0, signals);
+    for (uint32_t fed = 0; fed < SIGNALS; fed++) {
+        if (!(take->columns >> fed & 1))
+            continue;
+        const struct slot *slot = slot_of[fed];
+        for (uint32_t row = 0; slot && row < seen->rows; row++)
+            if (cells[row] >= slot->lo && cells[row] <= slot->hi) /* NaN is not */
+                adp_replicas_set(seen, row, slot->signal, cells[row], UINT64_MAX);
+        cells += take->rows;
     }
-    bool fits = rows <= ADP_MAX_REPLICAS && adp_replicas_fit((uint32_t)rows, signals);
-    adp_replicas_begin(seen, fits ? (uint32_t)rows : 0, signals);
-    for (uint32_t row = 0; row < seen->rows; row++)
-        for (size_t i = 0; i < entry->n_replicas && i < SIGNALS; i++)
-            if (of[i] >= 0 && !isnan(entry->replicas[i].value[row]))
-                adp_replicas_set(seen, row, (uint32_t)of[i],
-                                 entry->replicas[i].value[row], UINT64_MAX);
     asked->lane->has_replicas = true;
 }
 
 /* How many decisions with readings like these go into half a ring. */
-static uint64_t flush_every(const struct adp_entry *entry)
+static uint64_t flush_every(const struct adp_take *take)
 {
-    size_t cells = 0;
-    for (size_t i = 0; i < entry->n_replicas; i++)
-        cells += entry->replicas[i].n;
+    uint32_t cells = take->rows * (uint32_t)__builtin_popcountll(take->columns);
     return cells ? FLUSH_EVERY / (1 + cells / 256) + 1 : FLUSH_EVERY;
 }
 
-/* The time of the entry. Lanes are written one after another: time never goes back. */
-static void set_time(struct replay *r, const struct adp_entry *entry)
+static int ask(struct asked *asked, const struct adp_take *take)
 {
-    if (!isnan(entry->at)) {
-        if (!r->begun)
-            r->first_at = entry->at;
-        r->last_at = fmax(entry->at, r->begun ? r->last_at : entry->at);
-        r->wall_ns = entry->at > 0 && entry->at < 1e10 ? (uint64_t)(entry->at * 1e9) : 0;
-    }
-    uint64_t mono = entry->mono_ns >= 0 ? (uint64_t)entry->mono_ns : r->wall_ns;
-    if (mono > r->mono_ns)
-        r->mono_ns = mono;
-    r->begun = true;
-}
-
-static int ask_all(struct replay *r, const struct adp_entry *entry, struct adp_error *err)
-{
-    static _Thread_local char text[4][ID];
+    adp_decision decision = { .size = sizeof decision };
     adp_metric metrics[SIGNALS];
     adp_facts facts;
-    uint32_t n = feed(r, entry, metrics);
-    fill_facts(entry, text, &facts);
-    set_time(r, entry);
-    r->result->decisions++;
-    set_draw(r, entry);
-    for (size_t i = 0; i < r->n_asked; i++) {
-        struct asked *asked = &r->asked[i];
-        adp_decision decision = { .size = sizeof decision };
-        set_replicas(asked, entry);
-        int e = adp_lane_decide_with(asked->lane, metrics, n, &facts, &decision);
-        if (e < 0)
-            return adp_error_set(err, e, "the runtime does not decide");
-        note(r, asked, entry, &decision);
-        if (asked->path[0] && r->result->decisions % flush_every(entry) == 0 &&
-            adp_runtime_flush(asked->runtime, err) < 0)
-            return ADP_EIO;
+    fill_facts(take, &facts);
+    set_time(asked, take);
+    asked->n++;
+    /* A recorded draw is drawn again; without one an id has the draw of its hash. */
+    asked->lane->has_draw = take->draw >= 0 && take->draw < 1;
+    asked->lane->draw = take->draw;
+    set_replicas(asked, take);
+    int e;
+    if (asked->path[0]) {
+        uint32_t n = feed(asked->replay, take, metrics);
+        e = adp_lane_decide_with(asked->lane, metrics, n, &facts, &decision);
+    } else {
+        set_values(asked, take);
+        e = adp_lane_decide(asked->lane, &facts, &decision);
     }
+    if (e < 0)
+        return adp_error_set(&asked->why, e, "the runtime does not decide");
+    note(asked, take, &decision);
+    if (asked->path[0] && asked->n % flush_every(take) == 0 &&
+        adp_runtime_flush(asked->runtime, &asked->why) < 0)
+        return ADP_EIO;
     return 0;
 }
 
-static int replay_entry(struct replay *r, const struct adp_entry *entry, int *ret_done,
-                        struct adp_error *err)
+/* One of the asked through all that was read, in its order. */
+static int ask_batches(struct asked *asked)
 {
-    (void)ret_done;
-    switch (entry->kind) {
-    case ADP_ENTRY_DECISION:
-        if (!r->watch && is_ours(r, entry))
-            return ask_all(r, entry, err);
-        r->result->others++;
-        return 0;
-    case ADP_ENTRY_STATE:
-        r->result->samples++;
-        return r->watch ? ask_all(r, entry, err) : 0;
-    case ADP_ENTRY_SCRAPE_ERROR:
-        r->result->failed++;
-        return 0;
-    case ADP_ENTRY_OUTCOME:
-    case ADP_ENTRY_LOSS:
-        break;
+    const struct replay *r = asked->replay;
+    int e = 0;
+    for (unsigned i = 0; i < r->n_batches && !e; i++) {
+        const char *at = r->batches[i].takes, *end = at + r->batches[i].len;
+        while (at < end && !e) {
+            const struct adp_take *take = (const struct adp_take *)(const void *)at;
+            e = ask(asked, take);
+            at += take->size;
+        }
     }
+    return e;
+}
+
+static void ask_some(void *of, unsigned worker)
+{
+    struct replay *r = of;
+    (void)worker;
+    for (;;) {
+        /* Relaxed: a number for each, no more; who waits for the threads sees the rest. */
+        size_t i = atomic_fetch_add_explicit(&r->next, 1, memory_order_relaxed);
+        if (i >= r->n_asked)
+            return;
+        r->asked[i].code = ask_batches(&r->asked[i]);
+    }
+}
+
+static void note_begin(struct replay *r)
+{
+    for (unsigned i = 0; i < r->n_batches && !r->begun; i++) {
+        const char *at = r->batches[i].takes, *end = at + r->batches[i].len;
+        while (at < end && !r->begun) {
+            const struct adp_take *take = (const struct adp_take *)(const void *)at;
+            r->begun = !isnan(take->at);
+            r->first_at = take->at;
+            at += take->size;
+        }
+    }
+}
+
+/* All of them, side by side: they share nothing but what they read. */
+static int ask_all(struct replay *r, struct adp_error *err)
+{
+    unsigned n = adp_workers_count();
+    note_begin(r);
+    for (unsigned i = 0; i < r->n_batches; i++)
+        r->result->decisions += r->batches[i].n;
+    atomic_store_explicit(&r->next, 0, memory_order_relaxed);
+    adp_workers_run(n < r->n_asked ? n : (unsigned)r->n_asked, ask_some, r);
+    for (size_t i = 0; i < r->n_asked; i++)
+        if (r->asked[i].code < 0) {
+            if (err && !err->code)
+                *err = r->asked[i].why;
+            return adp_error_set(err, r->asked[i].code, "out of memory");
+        }
     return 0;
 }
 
@@ -431,6 +381,7 @@ static int add_fed(struct replay *r, const char *name)
     struct fed *fed = &r->fed[r->n_fed++];
     snprintf(fed->name, sizeof fed->name, "%s", name);
     snprintf(fed->metric, sizeof fed->metric, "replay:%.*s", ADP_SIGNAL_NAME, name);
+    r->fed_names[r->n_fed - 1] = fed->name;
     return 0;
 }
 
@@ -471,9 +422,10 @@ static void put_config(struct replay *r, struct adp_line *to, const struct asked
 {
     adp_line_puts(to, "{\"version\":1,\"experiment\":");
     adp_line_string(to, r->result->experiment, strlen(r->result->experiment));
-    if (*r->salt) {
+    const char *salt = r->kind.experiment;
+    if (*salt) {
         adp_line_puts(to, ",\"split_salt\":");
-        adp_line_string(to, r->salt, strlen(r->salt));
+        adp_line_string(to, salt, strlen(salt));
     }
     adp_line_puts(to, ",");
     put_signals(r, to, loaded);
@@ -503,10 +455,58 @@ static int load(const char *use, struct adp_loaded **ret, struct adp_error *err)
     return e ? e : adp_loader_load(ret, found, NULL, err);
 }
 
+static uint32_t fed_of(const struct replay *r, const char *name)
+{
+    for (uint32_t i = 0; i < r->n_fed; i++)
+        if (strcmp(name, r->fed[i].name) == 0)
+            return i;
+    return SIGNALS;
+}
+
+/* How the recorded signals reach it without metrics. */
+static void set_slots(const struct replay *r, struct asked *asked)
+{
+    const struct adp_signals *signals = adp_host_config(asked->runtime)->signals;
+    asked->n_slots = 0;
+    for (uint32_t i = 0; i < adp_signals_count(signals) && i < SIGNALS; i++) {
+        uint32_t fed = fed_of(r, adp_signals_name(signals, i));
+        struct slot *slot = &asked->slots[asked->n_slots];
+        if (fed == SIGNALS)
+            continue;
+        *slot = (struct slot) { .fed = fed, .signal = i };
+        adp_signals_range(signals, i, &slot->lo, &slot->hi);
+        asked->n_slots++;
+    }
+}
+
+static void set_gates(const struct replay *r, struct asked *asked)
+{
+    const struct adp_loaded *loaded = adp_host_policy(asked->runtime, 0);
+    asked->n_gates = loaded->policy.n_gates;
+    for (uint32_t i = 0; i < loaded->policy.n_gates; i++) {
+        struct adp_gate gate = adp_loaded_gate(loaded, i);
+        bool has = gate.param != ADP_NONE;
+        asked->gates[i] = (struct gate) {
+            .rule = gate.rule,
+            .fed = fed_of(r, adp_loaded_signal(loaded, gate.signal).name),
+            .threshold = has ? threshold_of(asked, loaded, gate.param) : NAN,
+            .up = gate.op == ADP_GE || gate.op == ADP_GT,
+            .strict = gate.op == ADP_GT || gate.op == ADP_LT,
+            .swept = has && strcmp(adp_loaded_param(loaded, gate.param).name,
+                                   r->options->sweep.param) == 0,
+        };
+    }
+}
+
 static int open_asked(struct replay *r, struct asked *asked, struct adp_error *err)
 {
+    asked->replay = r;
+    asked->wall_ns = asked->mono_ns = 0;
+    asked->last_at = -INFINITY;
+    asked->clock = (struct adp_clock) { asked, wall_of, mono_of,
+                                        asked->path[0] ? meter_of : mono_of };
     const struct adp_host_options options = {
-        .clock = &r->clock,
+        .clock = &asked->clock,
         .own_thread = true,
         .no_log = !asked->path[0],
         .lanes = 1,
@@ -539,6 +539,10 @@ static int open_asked(struct replay *r, struct asked *asked, struct adp_error *e
         e = adp_runtime_start(asked->runtime, err);
     if (e >= 0)
         e = adp_lane_open(&asked->lane, asked->runtime, err);
+    if (e >= 0)
+        set_slots(r, asked);
+    if (e >= 0 && asked->point)
+        set_gates(r, asked);
     return e < 0 ? adp_error_set(err, e, "the runtime does not begin") : 0;
 }
 
@@ -643,14 +647,13 @@ static int open_all(struct replay *r, size_t log, struct adp_error *err)
     const char *path = r->options->logs[log];
     snprintf(r->run, sizeof r->run, "r%zu", log + 1);
     snprintf(r->notes, sizeof r->notes, "replay of %.200s: open loop", path);
-    r->mono_ns = 0;
     r->n_fed = 0;
     for (size_t i = 0; i < r->n_asked; i++) {
         struct asked *asked = &r->asked[i];
         if (asked->point) {
             write_point(r, asked->point->value);
             asked->ask.params = r->sweep_params;
-        } else {
+        } else if (r->options->out) {
             snprintf(asked->path, sizeof asked->path, "%s/%s/%s.jsonl", r->result->folder,
                      asked->said->name, r->run);
             asked->scene = (struct adp_host_scene) { .experiment = r->result->experiment,
@@ -658,7 +661,6 @@ static int open_all(struct replay *r, size_t log, struct adp_error *err)
                                                      .notes = r->notes,
                                                      .log_path = asked->path };
         }
-        r->n_fed = 0; /* the same for all but for what one policy alone reads */
         int e = open_asked(r, asked, err);
         if (e)
             return e;
@@ -676,7 +678,6 @@ static int rehearse(struct replay *r, struct adp_error *err)
             write_point(r, asked->point->value);
             asked->ask.params = r->sweep_params;
         }
-        r->n_fed = 0;
         e = open_asked(r, asked, err);
         int code = close_asked(asked, err);
         e = e ? e : code;
@@ -696,29 +697,46 @@ static int close_all(struct replay *r, struct adp_error *err)
 
 /* ---- one log after another ------------------------------------------------------------ */
 
-static int find_kind(struct replay *r, const char *path, struct adp_error *err)
+static int ask_trace(struct replay *r, const char *path, struct adp_error *err)
 {
-    r->watch = true;
-    r->print = 0;
+    struct adp_tape *tape;
+    struct adp_replay_result *result = r->result;
     r->begun = false;
-    r->salt[0] = '\0';
-    return read_trace(r, path, find_decision, false, err);
+    int e = adp_tape_open(&tape, path, &r->kind, r->fed_names, r->n_fed, r->options->stop,
+                          err);
+    if (e < 0)
+        return e;
+    while ((e = adp_tape_next(tape, &r->batches, &r->n_batches, err)) > 0)
+        if ((e = ask_all(r, err)) < 0)
+            break;
+    struct adp_tape_count count = adp_tape_counts(tape);
+    result->others += count.others;
+    result->samples += count.samples;
+    result->failed += count.failed;
+    result->corrupt += count.corrupt;
+    result->draws += count.draws;
+    result->anonymous += count.anonymous;
+    if (r->begun)
+        result->seconds += r->asked[0].last_at - r->first_at;
+    adp_tape_close(tape);
+    return e;
 }
 
 static int replay_log(struct replay *r, size_t i, struct adp_error *err)
 {
     const char *path = r->options->logs[i];
     uint64_t decisions = r->result->decisions, failed = r->result->failed;
-    int e = find_kind(r, path, err);
+    /* The first one's is known. */
+    int e = i ? adp_tape_find(place_of(r, i), r->options->stop, &r->kind, err) : 0;
+    if (!e && !*r->result->recorded)
+        snprintf(r->result->recorded, sizeof r->result->recorded, "%s", r->kind.recorded);
     if (!e)
         e = open_all(r, i, err);
     if (!e)
-        e = read_trace(r, path, replay_entry, true, err);
+        e = ask_trace(r, place_of(r, i), err);
     int unwritten = close_all(r, err);
     if (e || unwritten)
         return e ? e : unwritten;
-    if (r->begun)
-        r->result->seconds += r->last_at - r->first_at;
     if (r->result->decisions > decisions || (r->options->stop && *r->options->stop))
         return 0;
     return adp_error_at(
@@ -752,7 +770,7 @@ static void name_experiment(struct replay *r)
                  r->options->experiment);
     else
         snprintf(result->experiment, sizeof result->experiment, "replay-%.100s",
-                 *r->salt ? r->salt : "unnamed");
+                 *r->kind.experiment ? r->kind.experiment : "unnamed");
     for (char *c = result->experiment; !r->options->experiment && *c; c++)
         if (*c == '/' || (unsigned char)*c < ' ' || (unsigned char)*c >= 0x7f)
             *c = '-';
@@ -767,17 +785,24 @@ int adp_replay_run(const struct adp_replay_options *options,
         return adp_error_set(err, ADP_ENOMEM, "out of memory");
     r->options = options;
     r->result = ret;
-    r->clock = (struct adp_clock) { r, wall_of, mono_of, meter_of };
     plan(r);
-    int e = find_kind(r, options->logs[0], err);
+    r->input.fd = -1;
+    int e = 0;
+    for (size_t i = 0; i < options->n_logs && !e; i++)
+        if (strcmp(options->logs[i], "-") == 0 && !*r->input.path)
+            e = adp_tape_keep_input(&r->input, options->stop, err);
+    if (!e)
+        e = adp_tape_find(place_of(r, 0), options->stop, &r->kind, err);
     if (!e) {
         name_experiment(r);
         e = rehearse(r, err);
     }
-    if (!e)
+    if (!e && options->out)
         e = make_room(r, err);
     for (size_t i = 0; i < options->n_logs && !e; i++)
         e = replay_log(r, i, err);
+    if (r->input.fd >= 0)
+        close(r->input.fd);
     free(r);
     return e;
 }

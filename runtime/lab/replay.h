@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* Replay: what another policy would have said, decision by decision, over a recorded trace.
  *
- *     log ─ lines ─ reader ─► signals, facts, time ─► the runtime, under that time ─► logs
+ *     log ─ tape ─► signals, facts, time ─► the runtime, under that time ─► logs
  *
  * Each recorded decision (or, in a trace without decisions, each watch sample) is asked
- * again through the same decide path: its signals come in as metrics `replay:NAME`, its
- * facts, its id and its draw with it. (The original records no draw: then the split's salt
+ * again through the same decide path: its signals come in as metrics `replay:NAME` (where
+ * no log is written, as the values these would give), its facts, its id and its draw with
+ * it. (The original records no draw: then the split's salt
  * is the recorded experiment.) A baseline, no_admission, is asked beside.
  *
  *  1. Open loop: signals are those of the recorded run. What another policy refuses would
  *     have relieved the engine, and that is not in them. So a page is right for a policy
  *     without state up to its first divergence from the recorded one, and after that says
  *     what it would have said to the load there was. The page says so.
- *  2. One pass over the trace, however many policies and sweep points there are.
+ *  2. One pass over the trace, however many policies and sweep points there are; slices of it
+ *     are read side by side, and then the policies asked side by side, each in the order of
+ *     the log.
  *  3. A file may hold several runs; the first one is replayed, the rest is counted. */
 #ifndef ADP_RUNTIME_LAB_REPLAY_H
 #define ADP_RUNTIME_LAB_REPLAY_H
@@ -40,13 +43,13 @@ struct adp_replay_sweep {
 };
 
 struct adp_replay_options {
-    const char *const *logs; /* each a run: r1, r2, … */
+    const char *const *logs; /* each a run: r1, r2, …; "-" is standard input */
     size_t n_logs;
     const struct adp_replay_ask *asks;
     size_t n_asks;
     struct adp_replay_sweep sweep;
-    const char *experiment; /* NULL: replay-E, E being the recorded one's */
-    const char *out;
+    const char *experiment;   /* NULL: replay-E, E being the recorded one's */
+    const char *out;          /* NULL: no logs are written */
     volatile const int *stop; /* not 0: leave off; may be NULL */
 };
 
@@ -69,7 +72,7 @@ struct adp_replay_point {
 struct adp_replay_result {
     char experiment[128]; /* of what was written */
     char recorded[160];   /* the recorded policy with its parameters; "": watch samples */
-    char folder[1200];
+    char folder[1200];    /* of the logs; "": none were written */
     uint64_t decisions, samples, failed; /* replayed; watch samples; failed scrapes */
     uint64_t others;                     /* decisions of other runs, and of shadows */
     uint64_t corrupt;                    /* lines */

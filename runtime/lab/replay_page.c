@@ -148,7 +148,8 @@ int adp_replay_print(const struct adp_replay_result *result, FILE *to)
         adp_page_wrap(to, 0, 2, "Replay of %" PRIu64 " decisions of %s over %s s.",
                       result->decisions, result->recorded,
                       adp_page_number(result->seconds).text);
-    adp_page_field(to, 15, "written to", "%s", result->folder);
+    adp_page_field(to, 15, "written to", "%s",
+                   *result->folder ? result->folder : "nowhere: the page is all");
     print_truth(to, result);
     print_said(to, result);
     print_agreement(to, result);

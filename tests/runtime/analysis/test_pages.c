@@ -527,6 +527,43 @@ START_TEST(experiments_are_listed_with_what_is_wrong_with_them)
 }
 END_TEST
 
+static int times(const char *text, const char *word)
+{
+    int n = 0;
+    while ((text = strstr(text, word))) {
+        text += strlen(word);
+        n++;
+    }
+    return n;
+}
+
+/* Five runs, told by their lines; the copy holds all five again, and is named once. Of the three
+ * of e1 with t=3, one is a piece of another. */
+START_TEST(a_file_of_several_runs_given_twice_is_named_once)
+{
+    char folder[2048];
+    struct adp_experiments *experiments;
+    snprintf(folder, sizeof folder, "%s/several_of_everything_in_one_file/log", root);
+    const char *paths[] = { folder };
+    ck_assert_int_eq(adp_experiments_read(paths, 1, &experiments, NULL), 0);
+    char *page = PAGE(adp_experiments_print, experiments);
+    squeeze(page);
+    ck_assert_ptr_nonnull(strstr(page, "zz-copy.jsonl holds again what another file"));
+    ck_assert_int_eq(times(page, "holds again"), 1);
+    ck_assert_ptr_nonnull(strstr(page, "mix.jsonl is a mixture: it holds 5 runs"));
+    free(page);
+    char *text = PAGE(adp_experiments_json, experiments);
+    json_t *doc = json_loads(text, 0, NULL);
+    json_t *e1 = json_array_get(json_object_get(doc, "experiments"), 0);
+    json_t *p3 = json_array_get(json_object_get(e1, "policies"), 0);
+    ck_assert_int_eq(json_integer_value(json_object_get(p3, "repeats")), 2);
+    ck_assert_uint_eq(json_array_size(json_object_get(doc, "not_counted")), 1);
+    json_decref(doc);
+    free(text);
+    adp_experiments_destroy(experiments);
+}
+END_TEST
+
 int main(void)
 {
     find_cases();
@@ -545,6 +582,7 @@ int main(void)
     tcase_add_test(t, what_weakens_a_page_stands_before_its_numbers);
     tcase_add_test(t, what_is_not_there_is_an_error_that_names_it);
     tcase_add_test(t, experiments_are_listed_with_what_is_wrong_with_them);
+    tcase_add_test(t, a_file_of_several_runs_given_twice_is_named_once);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
