@@ -56,7 +56,7 @@ struct adp_generation {
     enum adp_profile profile;
     uint64_t ticket_ns; /* an outcome later than this is LOST */
     const struct adp_signals *signals;
-    uint64_t replica_signals; /* bit i: signal i of the set, some member reads per replica */
+    uint64_t replica_signals; /* bit i: some member reads signal i per replica */
     struct adp_member member[ADP_MAX_POLICIES];
 };
 

@@ -39,7 +39,7 @@ uint32_t adp_replicas_names(const struct adp_metrics *metrics,
 
 static uint32_t column_of(const struct adp_replicas *table, uint32_t signal)
 {
-    return (uint32_t)__builtin_popcountll(table->signals & ((UINT64_C(1) << signal) - 1));
+    return adp_replicas_count(table->signals & ((UINT64_C(1) << signal) - 1));
 }
 
 static bool has_column(const struct adp_replicas *table, uint32_t signal)
@@ -51,7 +51,7 @@ void adp_replicas_begin(struct adp_replicas *table, uint32_t rows, uint64_t sign
 {
     table->signals = signals;
     table->rows = rows;
-    table->columns = (uint32_t)__builtin_popcountll(signals);
+    table->columns = adp_replicas_count(signals);
     table->first_expiry_ns = UINT64_MAX;
     memset(table->present, 0, rows * sizeof table->present[0]);
     memset(table->value, 0, rows * table->columns * sizeof table->value[0]);
@@ -71,7 +71,7 @@ void adp_replicas_set(struct adp_replicas *table, uint32_t row, uint32_t signal,
 bool adp_replicas_sound(const struct adp_replicas *table, uint32_t n_signals)
 {
     bool known = n_signals >= 64 || table->signals >> n_signals == 0;
-    return known && table->columns == (uint32_t)__builtin_popcountll(table->signals) &&
+    return known && table->columns == adp_replicas_count(table->signals) &&
            adp_replicas_fit(table->rows, table->signals);
 }
 
@@ -121,7 +121,7 @@ void adp_replicas_narrow(struct adp_replicas *to, const struct adp_replicas *fro
     uint32_t column = 0;
     to->signals = from->signals & signals;
     to->rows = from->rows;
-    to->columns = (uint32_t)__builtin_popcountll(to->signals);
+    to->columns = adp_replicas_count(to->signals);
     to->first_expiry_ns = UINT64_MAX;
     memset(to->present, 0, to->rows * sizeof to->present[0]);
     for (uint64_t left = to->signals; left; left &= left - 1)

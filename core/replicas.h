@@ -32,11 +32,22 @@ struct adp_replicas {
     uint64_t expires_ns[ADP_REPLICA_CELLS]; /* likewise; absent from then on */
 };
 
+/* How many bits are set. Written out: the compiler's own is a call into its library, for
+ * processors that cannot count. [any] */
+static inline uint32_t adp_replicas_count(uint64_t bits)
+{
+    bits -= bits >> 1 & UINT64_C(0x5555555555555555);
+    bits = (bits & UINT64_C(0x3333333333333333)) +
+           (bits >> 2 & UINT64_C(0x3333333333333333));
+    bits = (bits + (bits >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+    return (uint32_t)(bits * UINT64_C(0x0101010101010101) >> 56);
+}
+
 /* Whether a table of these fits. [any] */
 static inline bool adp_replicas_fit(uint32_t rows, uint64_t signals)
 {
     return rows <= ADP_MAX_REPLICAS &&
-           rows * (uint32_t)__builtin_popcountll(signals) <= ADP_REPLICA_CELLS;
+           rows * adp_replicas_count(signals) <= ADP_REPLICA_CELLS;
 }
 
 /* The names of the replicas that the metrics tell of, in their order, borrowed from the

@@ -394,7 +394,7 @@ static size_t replicas_bytes(const uint8_t *at, size_t left)
     const struct adp_rec_replicas *r = (const struct adp_rec_replicas *)(const void *)at;
     if (left < sizeof *r || r->rows > ADP_MAX_REPLICAS)
         return 0;
-    size_t columns = (size_t)__builtin_popcountll(r->signals);
+    size_t columns = adp_replicas_count(r->signals);
     size_t bytes = sizeof *r + r->rows * (sizeof(uint64_t) + columns * sizeof(double));
     return bytes <= left ? bytes : 0;
 }
@@ -478,7 +478,7 @@ bool adp_write_split_snapshot(const struct adp_rec_snapshot *record,
 static size_t replicas_room(const struct adp_words *words,
                             const struct adp_rec_replicas *r)
 {
-    size_t columns = (size_t)__builtin_popcountll(r->signals);
+    size_t columns = adp_replicas_count(r->signals);
     return words->signals_room + columns * (2 + r->rows * (ADP_NUMBER_MAX + 1u));
 }
 
@@ -505,7 +505,7 @@ static char *put_column(char *p, const struct adp_rec_replicas *r, uint32_t colu
 static char *put_replicas(char *p, const struct adp_words *words,
                           const struct adp_rec_replicas *r)
 {
-    uint32_t columns = (uint32_t)__builtin_popcountll(r->signals), column = 0;
+    uint32_t columns = adp_replicas_count(r->signals), column = 0;
     p = adp_pen_text(p, ",\"replicas\":{");
     for (uint64_t left = r->signals; left; left &= left - 1, column++) {
         uint32_t signal = (uint32_t)__builtin_ctzll(left);
