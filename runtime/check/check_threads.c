@@ -16,7 +16,7 @@
 
 enum { THREADS = 4, REQUESTS = 500, AGAIN = 16 };
 /* How long they are left to each other: all three of these, but no longer than that. */
-enum { MILLISECONDS = 300, DECISIONS = 100000, STOPS = 400, LONGEST_MS = 3000 };
+enum { MILLISECONDS = 300, DECISIONS = 400000, STOPS = 100, LONGEST_MS = 3000 };
 enum { STEP_NS = 50000, PATIENCE = 400 };
 
 /* Shared by the threads of one run. */
@@ -24,12 +24,11 @@ struct crowd {
     const struct adp_subject *subject; /* of the whole check */
     struct adp_instance *instance;     /* one, for all of them */
     bool stateless;                    /* each answer is known beforehand */
-    uint64_t span_ns, least, least_stops;
-    _Atomic uint64_t decisions; /* of threads that have ended */
-    _Atomic uint64_t turns;     /* decisions, as they are made */
-    _Atomic uint64_t stops;     /* of a thread, while the others went on */
-    _Atomic bool aside;         /* one is stopped, or is about to be */
-    _Atomic uint32_t running;   /* threads that have not ended */
+    uint64_t span_ns, least_turns, least_stops;
+    _Atomic uint64_t turns; /* decisions */
+    _Atomic uint64_t stops; /* of a thread, while the others went on */
+    _Atomic bool aside;     /* one is stopped, or is about to be */
+    _Atomic bool over;      /* they are to leave off */
     pthread_barrier_t start;
 };
 
@@ -74,14 +73,6 @@ static void decide(const struct member *m, uint32_t i, const struct adp_view *vi
     judge(m, i, &ret->verdict);
 }
 
-static bool is_over(const struct crowd *crowd, uint64_t start_ns, uint64_t decisions)
-{
-    uint64_t ns = now_ns() - start_ns;
-    return ns >= LONGEST_MS * UINT64_C(1000000) ||
-           (ns >= crowd->span_ns && decisions >= crowd->least &&
-            atomic_load(&crowd->stops) >= crowd->least_stops);
-}
-
 /* The same stream again and again: in a few milliseconds the threads of a busy machine
  * may not have met once. Who has no state is asked each request often, so that most of
  * the time is spent where they can meet. */
@@ -91,13 +82,11 @@ static void *run(void *ctx)
     struct crowd *crowd = m->crowd;
     struct adp_traffic t;
     struct adp_answer answer;
-    uint64_t decisions = 0;
     uint32_t again = crowd->stateless ? AGAIN : 1;
     pthread_barrier_wait(&crowd->start);
-    uint64_t start_ns = now_ns();
-    while (!is_over(crowd, start_ns, decisions)) {
+    while (!atomic_load(&crowd->over)) {
         adp_traffic_init(&t, crowd->subject, &m->plan, m->param);
-        for (uint32_t i = 0; i < REQUESTS; i++) {
+        for (uint32_t i = 0; i < REQUESTS && !atomic_load(&crowd->over); i++) {
             const struct adp_view *view = adp_traffic_next(&t);
             for (uint32_t k = 1; k < again; k++)
                 decide(m, i, view, &answer);
@@ -105,10 +94,7 @@ static void *run(void *ctx)
             adp_traffic_answered(&t, crowd->instance, &answer.verdict);
         }
         adp_traffic_settle(&t, crowd->instance, 0);
-        decisions += REQUESTS * again;
     }
-    atomic_fetch_add(&crowd->decisions, decisions);
-    atomic_fetch_sub(&crowd->running, 1);
     return NULL;
 }
 
@@ -122,11 +108,22 @@ static void stand_aside(int signal)
     struct timespec step = { 0, STEP_NS };
     uint64_t turns = atomic_load(&crowd->turns);
     (void)signal;
-    for (int i = 0; i < PATIENCE && atomic_load(&crowd->turns) - turns < THREADS; i++)
+    for (int i = 0; i < PATIENCE && !atomic_load(&crowd->over); i++) {
+        if (atomic_load(&crowd->turns) - turns >= THREADS) {
+            atomic_fetch_add(&crowd->stops, 1);
+            break;
+        }
         nanosleep(&step, NULL);
-    if (atomic_load(&crowd->turns) - turns >= THREADS)
-        atomic_fetch_add(&crowd->stops, 1);
+    }
     atomic_store(&crowd->aside, false);
+}
+
+static bool is_enough(const struct crowd *crowd, uint64_t start_ns)
+{
+    uint64_t ns = now_ns() - start_ns;
+    return ns >= LONGEST_MS * UINT64_C(1000000) ||
+           (ns >= crowd->span_ns && atomic_load(&crowd->turns) >= crowd->least_turns &&
+            atomic_load(&crowd->stops) >= crowd->least_stops);
 }
 
 /* Stops one thread after the other wherever it is, mostly in the middle of decide, and
@@ -134,13 +131,14 @@ static void stand_aside(int signal)
 static void disturb(struct crowd *crowd, const pthread_t *threads)
 {
     struct timespec step = { 0, STEP_NS };
-    for (uint32_t i = 0; atomic_load(&crowd->running); i++) {
+    uint64_t start_ns = now_ns();
+    for (uint32_t i = 0; !is_enough(crowd, start_ns); i++) {
         atomic_store(&crowd->aside, true);
-        pthread_kill(threads[i % THREADS], SIGUSR1); /* it may have ended */
-        for (int k = 0; k < 2 * PATIENCE && atomic_load(&crowd->aside); k++)
-            if (nanosleep(&step, NULL) == 0 && atomic_load(&crowd->running) < THREADS)
-                break;
+        pthread_kill(threads[i % THREADS], SIGUSR1);
+        while (atomic_load(&crowd->aside) && !is_enough(crowd, start_ns))
+            nanosleep(&step, NULL);
     }
+    atomic_store(&crowd->over, true);
 }
 
 static void start(struct adp_trial *trial, struct crowd *crowd, struct member *members)
@@ -150,7 +148,6 @@ static void start(struct adp_trial *trial, struct crowd *crowd, struct member *m
     sigemptyset(&action.sa_mask);
     sigaction(SIGUSR1, &action, NULL);
     atomic_store(&disturbed, crowd);
-    atomic_store(&crowd->running, THREADS);
     for (int i = 0; i < THREADS; i++)
         if (pthread_create(&threads[i], NULL, run, &members[i]) != 0)
             adp_trial_skip(trial, "no threads can be made");
@@ -185,13 +182,13 @@ void adp_check_is_concurrent(struct adp_trial *trial)
     pthread_barrier_init(&crowd.start, NULL, THREADS);
     adp_trial_doing(trial, "among %d threads", THREADS);
     crowd.span_ns = adp_trial_share(trial, MILLISECONDS) * UINT64_C(1000000);
-    crowd.least = adp_trial_share(trial, DECISIONS);
+    crowd.least_turns = adp_trial_share(trial, DECISIONS);
     crowd.least_stops = adp_trial_share(trial, STOPS);
     adp_trial_at(trial, ADP_CALL_DECIDE);
     start(trial, &crowd, members);
     adp_subject_destroy(&subject, &instance);
     adp_trial_note(trial, "%llu decisions of %d threads%s",
-                   (unsigned long long)crowd.decisions, THREADS,
+                   (unsigned long long)crowd.turns, THREADS,
                    crowd.stateless ? ", each as it is alone" : "");
 }
 
