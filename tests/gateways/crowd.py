@@ -24,9 +24,10 @@ class Seen:
     def total_ms(self):
         return (self.end - self.begin) * 1e3
 
-    def behind(self):
-        """Of each event, how many later ones the engine had written when it came."""
-        return [sum(left < came for left in self.left[i + 1:])
+    def behind(self, late_s):
+        """Of each event, how many later ones the engine had written when it came, or so long before:
+        so late may the gateway or we have been let run."""
+        return [sum(left < came - late_s for left in self.left[i + 1:])
                 for i, came in enumerate(self.came[:len(self.left)])]
 
 
@@ -38,7 +39,7 @@ class Crowd:
 
     def behind(self):
         """How far events came behind the engine, in events: of twenty, nineteen no further."""
-        each = sorted(n for s in self.streamed for n in s.behind())
+        each = sorted(n for s in self.streamed for n in s.behind(self.late_ms / 1e3))
         return each[int(0.95 * len(each))] if each else None
 
     def __str__(self):

@@ -165,10 +165,13 @@ def placed(source, to, *changes):
     return path
 
 
+slo_ttft_ms = 2500
+
+
 def start_sidecar(enforce="1.0", log="log.jsonl"):
     path = placed("admitperf.yaml", "admitperf.yaml", ("interval: 1s", "interval: 100ms"),
                   ("  use: queue_depth", "  use: queue_depth\n  enforce: " + enforce),
-                  ("run: r1", "run: r1\ndisclosure: { slo: { ttft_ms: 2500 } }\nlog: { path: %s }" % log))
+                  ("run: r1", "run: r1\ndisclosure: { slo: { ttft_ms: %d } }\nlog: { path: %s }" % (slo_ttft_ms, log)))
     process = start("sidecar", PROGRAM, "serve", "-c", path)
     if not until(20, lambda: get(http_port, "/readyz")[0] == 200):
         claim("the sidecar becomes ready", False, said("sidecar"))
@@ -515,15 +518,18 @@ def whole_time_is_true(seen, asked, ended, base):
          (seen.late_ms, told, len(asked), len(ended)))
 
 
-def pages_say_it():
+def pages_say_it(asked, ended):
     def run(*argv):
         r = subprocess.run([PROGRAM, *argv], cwd=folder, capture_output=True, text=True)
         return r.returncode, r.stdout, r.stderr
 
     code, out, err = run("report", "--json", "log.jsonl")
     page = json.loads(out) if code == 0 else {}
-    says("report on its log says LIVE, and a goodput", page.get("verdict") == "LIVE" and 0 < page["goodput"] < 1 and
-         page["instrument"]["outcomes"] == page["admitted"], (code, page.get("verdict"), page.get("goodput"), err))
+    met = sum(each[0]["outcome"]["ttft_ms"] <= slo_ttft_ms for each in ended.values())
+    says("report on its log says LIVE, and the goodput that its lines add up to",
+         page.get("verdict") == "LIVE" and page["goodput"] == met / len(asked) and
+         page["instrument"]["outcomes"] == page["admitted"] == len(ended),
+         (code, page.get("verdict"), page.get("goodput"), met, len(asked), err))
     code, out, err = run("compare", "--json", "without.jsonl", "log.jsonl")
     both = json.loads(out) if code in (0, 1) else {"candidates": [{}]}
     bought = both["candidates"][0]
@@ -551,7 +557,9 @@ def a_run(log, enforce, **more):
 
 
 def real_engine():
+    global slo_ttft_ms
     bare = crowd.crowd(PORTS["8000"], prompts(SLOTS), 0)
+    slo_ttft_ms = round(8 * max(s.ttft_ms() for s in bare.streamed))  # met by some, whatever the machine
     # Caddy's own log has no TTFT: there the engine tells, and Caddy is asked for its own in a run more.
     more = {"tell_outcome": "127.0.0.1:%d" % http_port} if GATEWAY == "caddy" else {}
     gateway = start_gateway(*([CADDYS_LOG] if more else []))
@@ -560,7 +568,7 @@ def real_engine():
     seen, asked, ended, base = a_run("log.jsonl", "1.0", **more)
     crowd_is_sorted(seen, bare.behind(), asked, ended, base)
     ttft_is_true(seen, ended)
-    pages_say_it()
+    pages_say_it(asked, ended)
     if GATEWAY == "caddy":
         gateway.kill()
         gateway.wait()
