@@ -240,8 +240,8 @@ static int choose(struct run *run, const char *only, struct adp_error *err)
     if (i < 0) {
         const char *near = adp_error_nearest(only, ids);
         return adp_error_set(err, ADP_EINVAL,
-                             "no check is called \"%s\"%s%s%s, they are "
-                             "%s to %s",
+                             "no check is called \"%s\"%s%s%s; docs/checks.md "
+                             "lists them, from %s to %s, and one can be named",
                              only, near ? "; nearest is \"" : "", near ? near : "",
                              near ? "\"" : "", checks[0].id, checks[N_CHECKS - 1].id);
     }
@@ -402,7 +402,9 @@ static int judge_config(const char *config, struct adp_error *err)
     json_error_t error;
     json_t *object = config ? json_loads(config, JSON_REJECT_DUPLICATES, &error) : NULL;
     if (config && !object)
-        return adp_error_set(err, ADP_EINVAL, "config is not JSON: %s, at byte %d",
+        return adp_error_set(err, ADP_EINVAL,
+                             "config is not JSON: %s, at byte %d; expected the text "
+                             "itself, such as '{\"tiers\": 3}', not a file's name",
                              error.text, error.position);
     bool is = !config || json_is_object(object);
     json_decref(object);

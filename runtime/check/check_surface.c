@@ -2,6 +2,8 @@
 /* What a policy declares. */
 #include "runtime/check/checks.h"
 
+#include "core/dictionary.h"
+#include "core/error.h"
 #include "runtime/check/subject.h"
 #include "runtime/check/trap.h"
 #include "runtime/loader/image.h"
@@ -29,6 +31,16 @@ void adp_check_tables_are_sound(struct adp_trial *trial)
                               "declare ADP_TAKES_CONFIG: the host would refuse it");
 }
 
+static const char *nearest_shipped(const char *name)
+{
+    uint32_t n;
+    const struct adp_signal_def *shipped = adp_dictionary(&n);
+    const char *names[ADP_MAX_KNOWN + 1] = { NULL };
+    for (uint32_t i = 0; i < n && i < ADP_MAX_KNOWN; i++)
+        names[i] = shipped[i].name;
+    return adp_error_nearest(name, names);
+}
+
 void adp_check_signals_are_known(struct adp_trial *trial)
 {
     struct adp_subject subject;
@@ -41,12 +53,15 @@ void adp_check_signals_are_known(struct adp_trial *trial)
     if (adp_loader_bind(subject.loaded, set, slot_of, &err) < 0)
         adp_trial_fail(trial, "%s", err.text);
     adp_dictionary(&n_shipped);
-    for (uint32_t i = 0; i < subject.policy->n_signals; i++)
-        if (slot_of[i] >= n_shipped)
-            adp_trial_note(trial,
-                           "%s is no shipped signal: the operator has to declare "
-                           "it",
-                           adp_subject_slot(&subject, i));
+    for (uint32_t i = 0; i < subject.policy->n_signals; i++) {
+        if (slot_of[i] < n_shipped)
+            continue;
+        const char *name = adp_subject_slot(&subject, i);
+        const char *near = nearest_shipped(name);
+        adp_trial_note(trial,
+                       "%s is no shipped signal%s%s: the operator has to declare it",
+                       name, near ? ", nearest is " : "", near ? near : "");
+    }
     adp_signals_destroy(set);
 }
 

@@ -2,9 +2,9 @@
 /* admitperf check: whether a policy's file keeps to the contract. */
 #include "runtime/check/check.h"
 #include "runtime/cli/args.h"
+#include "runtime/cli/named.h"
 #include "runtime/cli/say.h"
 #include "runtime/cli/stop.h"
-#include "runtime/loader/loader.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -25,7 +25,7 @@ static int run(struct adp_args *args);
 const struct adp_command adp_cmd_check = {
     .name = "check",
     .does = "try a policy's file against the contract, rule by rule",
-    .synopsis = "[--json] [--only ID] [--budget NS] FILE.so | NAME",
+    .synopsis = "[OPTION...] FILE.so | NAME",
     .about =
         "Asks some thirty questions of the file, each in a process of its own: what it\n"
         "exports, what loading it changes, what its tables say, whether its verdicts "
@@ -44,24 +44,6 @@ const struct adp_command adp_cmd_check = {
              "2  bad usage, or the file cannot be read",
     .run = run,
 };
-
-/* The file a word on the command line means, absolute; false: said on stderr. */
-static bool find(const char *word, char *to, size_t cap)
-{
-    struct adp_error err = { 0 };
-    char absolute[PATH_MAX];
-    size_t n = strlen(word);
-    bool file = strchr(word, '/') || (n > 3 && strcmp(word + n - 3, ".so") == 0);
-    if (file && !realpath(word, absolute)) {
-        adp_say("%s: %s", word, strerror(errno));
-        return false;
-    }
-    if (adp_loader_find(word, file ? absolute : NULL, to, cap, &err) < 0) {
-        adp_say_error(&err);
-        return false;
-    }
-    return true;
-}
 
 static int check(const char *path, const struct adp_check_options *asked, bool json)
 {
@@ -116,8 +98,9 @@ static int run(struct adp_args *args)
     if (args->n_operands != 1)
         return adp_args_wrong(args, "one policy is expected, found %zu",
                               args->n_operands);
-    if (!find(adp_args_operands(args)[0], path, sizeof path))
+    if (adp_named_file(adp_args_operands(args)[0], path, sizeof path, &err) < 0) {
+        adp_say_error(&err);
         return ADP_EXIT_BAD;
-    asked.stop = adp_stop_watch();
-    return check(path, &asked, json);
-}
+        asked.stop = adp_stop_watch();
+        return check(path, &asked, json);
+    }

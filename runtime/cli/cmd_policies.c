@@ -5,6 +5,7 @@
 #include "runtime/cli/args.h"
 #include "runtime/check/child.h"
 #include "runtime/check/sandbox.h"
+#include "runtime/cli/named.h"
 #include "runtime/cli/say.h"
 #include "runtime/loader/loader.h"
 #include "runtime/loader/table.h"
@@ -394,15 +395,9 @@ static void show(void *ctx, const char *path)
 /* The policy a word on the command line means; what cannot be found is said. */
 static void show_named(struct listing *list, const char *word)
 {
-    char path[PATH_MAX], absolute[PATH_MAX];
+    char path[PATH_MAX];
     struct adp_error err = { 0 };
-    bool file = strchr(word, '/') != NULL;
-    if (file && !realpath(word, absolute)) {
-        adp_say("%s: %s", word, strerror(errno));
-        list->failed++;
-        return;
-    }
-    if (adp_loader_find(word, file ? absolute : NULL, path, sizeof path, &err) < 0) {
+    if (adp_named_file(word, path, sizeof path, &err) < 0) {
         adp_say_error(&err);
         list->failed++;
         return;

@@ -4,9 +4,13 @@
 
 #include "core/error.h"
 #include "core/number.h"
+#include "runtime/loader/loader.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -118,4 +122,23 @@ void adp_named_errors(struct adp_errors *errors, const char *const *texts, uint3
         snprintf(e->file, sizeof e->file, "--policy %s", texts[e->line - FIRST_LINE]);
         e->line = e->column = 0;
     }
+}
+
+int adp_named_file(const char *word, char *to, size_t cap, struct adp_error *err)
+{
+    char path[PATH_MAX], here[PATH_MAX];
+    size_t n = strlen(word);
+    if (!strchr(word, '/') && !(n > 3 && strcmp(word + n - 3, ".so") == 0))
+        return adp_loader_find(word, NULL, to, cap, err);
+    if (!realpath(word, path)) { /* the loader says why, and what is nearest */
+        bool absolute = *word == '/';
+        if (!absolute && !getcwd(here, sizeof here))
+            return adp_error_at(err, ADP_EIO, word, 0, 0, "no current folder: %s",
+                                strerror(errno));
+        int len = snprintf(path, sizeof path, "%s%s%s", absolute ? "" : here,
+                           absolute ? "" : "/", word);
+        if (len < 0 || (size_t)len >= sizeof path)
+            return adp_error_at(err, ADP_EINVAL, word, 0, 0, "the path is too long");
+    }
+    return adp_loader_find("policy", path, to, cap, err);
 }

@@ -18,6 +18,15 @@ static const char *what_it_is(const struct adp_param *p)
     return p->doc && *p->doc ? p->doc : kind_word(p->kind);
 }
 
+/* A file that is cut off by what is not YAML may have named what is missing. */
+static bool is_cut_off(const struct adp_errors *errors)
+{
+    for (size_t i = 0; i < errors->n; i++)
+        if (errors->list[i].code == ADP_ESYNTAX)
+            return true;
+    return false;
+}
+
 static const struct adp_param_setting *find(const struct adp_policy_setting *setting,
                                             const char *name)
 {
@@ -110,6 +119,8 @@ bool adp_params_resolve(const struct adp_policy_setting *setting,
             fine &= check_value(&p, s, policy, file, errors);
         } else if (p.flags & ADP_REQUIRED) {
             fine = false;
+            if (is_cut_off(errors))
+                continue;
             adp_errors_add(errors, ADP_EINVAL, file, setting->place,
                            "policy %s needs parameter %s (%s, %.12g to %.12g%s)", policy,
                            p.name, what_it_is(&p), p.lo, p.hi,
