@@ -65,6 +65,7 @@ static int check(const char *path, const struct adp_check_options *asked, bool j
 
 static int run(struct adp_args *args)
 {
+    struct adp_error err = { 0 };
     struct adp_check_options asked = { 0 };
     bool json = false;
     uint64_t number;
@@ -101,6 +102,6 @@ static int run(struct adp_args *args)
     if (adp_named_file(adp_args_operands(args)[0], path, sizeof path, &err) < 0) {
         adp_say_error(&err);
         return ADP_EXIT_BAD;
-        asked.stop = adp_stop_watch();
-        return check(path, &asked, json);
     }
+    asked.stop = adp_stop_watch();
+    return check(path, &asked, json);
