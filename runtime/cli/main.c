@@ -130,5 +130,7 @@ int main(int argc, char **argv)
     hold_standard_streams();
     /* A pipe that closes must not end a demo in the middle of its logs. */
     signal(SIGPIPE, SIG_IGN);
+    /* Nor a limit on the size of files: what reaches it is an error, and cleaned up after. */
+    signal(SIGXFSZ, SIG_IGN);
     return finish(run(argc, argv));
 }
