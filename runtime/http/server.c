@@ -473,7 +473,7 @@ int adp_http_server_adopt_take(struct adp_http_server *server,
     welcome(peer, family);
     for (uint32_t i = 0; i < standing->owed; i++)
         exchanges[i] = adp_http_conn_owe(&peer->conn, (standing->heads >> i) & 1);
-    peer->conn.last = standing->last;
+    peer->conn.last = standing->last || server->env.draining;
     settle_later(peer);
     return 0;
 }

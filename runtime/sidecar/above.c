@@ -235,11 +235,41 @@ static void adopt(struct adp_loop *loop, const struct adp_held *held)
         answer_owed(loop, exchange[k], &held->owed[k]);
 }
 
+static void on_word(void *ctx, int fd)
+{
+    struct adp_sidecar *s = ctx;
+    uint32_t within_ms = 0;
+    (void)fd;
+    for (;;)
+        switch (adp_worker_told(s->worker, &within_ms)) {
+        case ADP_TELL_NOTHING:
+            return;
+        case ADP_TELL_DRAIN:
+            adp_sidecar_stop_within(s, within_ms);
+            break;
+        case ADP_TELL_RELOAD:
+            adp_sidecar_reload(s);
+            break;
+        default: /* it has died, and what we answer nobody accounts for */
+            _exit(0);
+        }
+}
+
+/* Told to stop before it began, which the answers should say. */
+static void look_above(struct adp_sidecar *s)
+{
+    on_word(s, adp_worker_fd(s->worker));
+    for (uint32_t i = 0; s->stop && i < s->n_loops; i++)
+        adp_http_server_step(s->loop[i].server);
+}
+
 void adp_above_adopt(struct adp_sidecar *s)
 {
     struct adp_held held;
-    uint32_t n = s->worker ? adp_worker_inherited(s->worker) : 0;
-    for (uint32_t i = 0; i < n; i++) {
+    if (!s->worker)
+        return;
+    look_above(s);
+    for (uint32_t i = 0; i < adp_worker_inherited(s->worker); i++) {
         struct adp_loop *loop = &s->loop[i % s->n_loops];
         if (!adp_worker_adopt(s->worker, i, &held))
             continue;
@@ -285,26 +315,6 @@ void adp_above_beat(struct adp_loop *loop, uint64_t now_ns)
 {
     if (loop->sidecar->worker)
         adp_worker_beat(loop->sidecar->worker, loop->number, now_ns);
-}
-
-static void on_word(void *ctx, int fd)
-{
-    struct adp_sidecar *s = ctx;
-    uint32_t within_ms = 0;
-    (void)fd;
-    for (;;)
-        switch (adp_worker_told(s->worker, &within_ms)) {
-        case ADP_TELL_NOTHING:
-            return;
-        case ADP_TELL_DRAIN:
-            adp_sidecar_stop_within(s, within_ms);
-            break;
-        case ADP_TELL_RELOAD:
-            adp_sidecar_reload(s);
-            break;
-        default: /* it has died, and what we answer nobody accounts for */
-            _exit(0);
-        }
 }
 
 int adp_above_watch(struct adp_sidecar *s, adp_error *err)
