@@ -255,6 +255,18 @@ static void on_word(void *ctx, int fd)
         }
 }
 
+/* HAProxy's; also when its socket is not listened on any more. */
+static void adopt_spop(struct adp_sidecar *s, const struct adp_held *held)
+{
+    adp_decision fault;
+    if (adp_sidecar_make_spoa(s, NULL) < 0) {
+        close(held->standing.fd);
+        return;
+    }
+    adp_owed_fault(adp_host_config(s->rt), &fault);
+    adp_spoa_adopt_take(s->spoa, held, &fault);
+}
+
 /* Told to stop before it began, which the answers should say. */
 static void look_above(struct adp_sidecar *s)
 {
@@ -273,6 +285,10 @@ void adp_above_adopt(struct adp_sidecar *s)
         struct adp_loop *loop = &s->loop[i % s->n_loops];
         if (!adp_worker_adopt(s->worker, i, &held))
             continue;
+        if (adp_spoa_was(&held)) {
+            adopt_spop(s, &held);
+            continue;
+        }
         loop->adopting = true;
         adopt(loop, &held);
         loop->adopting = false;

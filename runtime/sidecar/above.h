@@ -7,7 +7,8 @@
  *     terminal, systemd) means it.
  *  2. The configuration in force outlives a worker: the file may be another by then, which
  *     nobody has asked for.
- *  3. A connection's place is its loop's number times all that a loop may have, and its own. */
+ *  3. A connection's place is its loop's number times all that a loop may have, and its own;
+ *     HAProxy's come behind those of the loops. */
 #ifndef ADP_SIDECAR_ABOVE_H
 #define ADP_SIDECAR_ABOVE_H
 

@@ -224,6 +224,14 @@ static int name_sockets(const struct overseer *v, int fd[ADP_MAX_SOCKETS], adp_e
                : 0;
 }
 
+static bool has_spop(const struct overseer *v)
+{
+    for (uint32_t i = 0; i < v->sockets.n; i++)
+        if (v->sockets.list[i].kind == ADP_SOCKET_SPOP)
+            return true;
+    return false;
+}
+
 static const struct adp_log_options *log_options(struct overseer *v)
 {
     v->log = (struct adp_log_options) { .path = v->log_path,
@@ -236,17 +244,19 @@ static const struct adp_log_options *log_options(struct overseer *v)
 static int make(struct overseer *v, adp_error *err)
 {
     const struct adp_serve_setting *serve = &v->config->serve;
-    uint64_t connections = (uint64_t)threads(serve) * adp_above_places(serve);
+    uint64_t connections = (uint64_t)threads(serve) * adp_above_places(serve) +
+                           (has_spop(v) ? ADP_SPOA_CONNECTIONS : 0);
     int fd[ADP_MAX_SOCKETS];
     int code = name_sockets(v, fd, err);
     if (code < 0)
         return code;
     if (connections > MOST_CONNECTIONS)
         return adp_error_set(err, ADP_EINVAL,
-                             "%s: limits.connections of all threads together, %u for "
-                             "each spare, are more than the %d that can be kept under a "
-                             "supervisor",
-                             v->o->sidecar.config, ADP_HTTP_SPARE, MOST_CONNECTIONS);
+                             "%s: limits.connections of all threads together, %u more "
+                             "for each, and %u for SPOP, are more than the %d that a "
+                             "supervisor can keep",
+                             v->o->sidecar.config, ADP_HTTP_SPARE, ADP_SPOA_CONNECTIONS,
+                             MOST_CONNECTIONS);
     const struct adp_supervisor_options options = {
         .argv = v->o->argv,
         .program = v->o->program,

@@ -2,7 +2,11 @@
 /* What is owed (owed.h). The words of a note:
  *   0  the decision's id
  *   1  retry_after_ms | status << 32
- *   2  flags | action << 8 | policy_action << 12 | gateway << 16 | reason << 32 */
+ *   2  flags | action << 8 | policy_action << 12 | gateway << 16 | reason << 32
+ * of a frame:
+ *   0  frame | stream << 32
+ *   1  the decision's id
+ *   2  flags | action << 8 | reason << 12 | status << 16 | retry_after_ms << 32 */
 #include "runtime/sidecar/owed.h"
 
 #include "core/reason.h"
@@ -75,6 +79,50 @@ bool adp_owed_read(const uint64_t note[3], struct adp_owed_manner *ret_manner,
         .reason = adp_reason_word((uint32_t)(note[2] >> 32)),
         .fault = note[2] & FAULT ? adp_fault_word(ADP_FAULT_CAUGHT) : NULL,
         .id = note[0],
+    };
+    return true;
+}
+
+/* Reasons in four bits; the last is the host's own. */
+enum { FRAME_REASONS = 15 };
+
+bool adp_owed_write_frame(uint64_t note[3], uint64_t stream, uint64_t frame,
+                          const adp_decision *d)
+{
+    if (stream > UINT32_MAX || frame > UINT32_MAX)
+        return false;
+    note[0] = frame | stream << 32;
+    note[1] = note[2] = 0;
+    if (!d)
+        return true;
+    uint32_t reason = reason_of(d->reason);
+    note[1] = d->id;
+    note[2] = DECIDED | (d->admitted ? ADMITTED : 0u) | (d->enforced ? ENFORCED : 0u) |
+              (uint64_t)(d->action & 15u) << 8 |
+              (uint64_t)(reason < FRAME_REASONS ? reason : FRAME_REASONS) << 12 |
+              (uint64_t)(d->status & 0xffffu) << 16 | (uint64_t)d->retry_after_ms << 32;
+    return true;
+}
+
+bool adp_owed_read_frame(const uint64_t note[3], uint64_t *ret_stream,
+                         uint64_t *ret_frame, adp_decision *ret)
+{
+    *ret_stream = note[0] >> 32;
+    *ret_frame = note[0] & UINT32_MAX;
+    if (!(note[2] & DECIDED))
+        return false;
+    bool admitted = note[2] & ADMITTED;
+    uint32_t reason = (uint32_t)(note[2] >> 12) & 15u, action = action_of(note[2] >> 8);
+    *ret = (adp_decision) {
+        .size = sizeof *ret,
+        .admitted = admitted,
+        .action = action,
+        .policy_action = action,
+        .status = status_of((note[2] >> 16 & 0xffffu) << 32, admitted),
+        .retry_after_ms = (uint32_t)(note[2] >> 32),
+        .enforced = (note[2] & ENFORCED) != 0,
+        .reason = adp_reason_word(reason == FRAME_REASONS ? ADP_R_POLICY_ERROR : reason),
+        .id = note[1],
     };
     return true;
 }

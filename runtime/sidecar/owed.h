@@ -19,6 +19,7 @@ enum {
     ADP_OWED_DECIDE,  /* a decision, as an object */
     ADP_OWED_OUTCOME,
     ADP_OWED_REFUSED, /* answered with a status of 400 and above */
+    ADP_OWED_SPOP,    /* a decision, of a frame */
     ADP_OWED_ENDPOINT /* and more: one of loop.c's, which can be asked again */
 };
 
@@ -35,6 +36,12 @@ void adp_owed_write(uint64_t note[3], struct adp_owed_manner manner,
  * decision that could have been made. */
 bool adp_owed_read(const uint64_t note[3], struct adp_owed_manner *ret_manner,
                    adp_decision *ret);
+/* The same for a frame of SPOP, without what the policy said where that was not enforced. False:
+ * it has numbers of more than 32 bits, which HAProxy does not give. */
+bool adp_owed_write_frame(uint64_t note[3], uint64_t stream, uint64_t frame,
+                          const adp_decision *d);
+bool adp_owed_read_frame(const uint64_t note[3], uint64_t *ret_stream,
+                         uint64_t *ret_frame, adp_decision *ret);
 /* By on_error, since the policy ended the process: where only a share of requests is governed,
  * which of them this was is not known any more, and admit is the answer. */
 void adp_owed_fault(const struct adp_config *config, adp_decision *ret);

@@ -129,12 +129,16 @@ static int hand_out(struct adp_sidecar *s, int fd, adp_error *err)
                     : 0;
 }
 
-static int make_spoa(struct adp_sidecar *s, adp_error *err)
+int adp_sidecar_make_spoa(struct adp_sidecar *s, adp_error *err)
 {
     if (s->spoa)
         return 0;
     int code = adp_desk_init(&s->spop_desk, s->rt, &s->serve, 65536, err);
-    return code < 0 ? code : adp_spoa_create(&s->spoa, &s->spop_desk, err);
+    if (code == 0)
+        code = adp_spoa_create(&s->spoa, &s->spop_desk, err);
+    if (code == 0 && s->worker)
+        adp_spoa_supervise(s->spoa, s->worker, s->n_loops * adp_above_places(&s->serve));
+    return code;
 }
 
 static int attach(struct adp_sidecar *s, adp_error *err)
@@ -151,7 +155,7 @@ static int attach(struct adp_sidecar *s, adp_error *err)
             code = watch_fd(s, fd, on_datagrams, err);
             break;
         default:
-            code = make_spoa(s, err);
+            code = adp_sidecar_make_spoa(s, err);
             if (code == 0)
                 code = adp_spoa_listen(s->spoa, fd, err);
         }

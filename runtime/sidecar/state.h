@@ -86,6 +86,8 @@ void adp_sidecar_say(const struct adp_sidecar *s, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* Asks the control thread for a reload; false: too many wait already. [any] */
 bool adp_sidecar_ask_reload(struct adp_sidecar *s, const struct adp_waiter *waiter);
+/* What answers HAProxy, if it is not there yet. Before the threads. [control] */
+int adp_sidecar_make_spoa(struct adp_sidecar *s, adp_error *err);
 /* As SIGHUP. [any] */
 void adp_sidecar_reload(struct adp_sidecar *s);
 /* As SIGTERM, with a bound of the caller's. [any] */

@@ -196,6 +196,17 @@ class Client(threading.Thread):
             self.trouble.append("client %d, %d answers: %r" % (self.n, len(self.answers), e))
 
 
+def in_time(s, way, took):
+    """Asked only where the machine has time for it: it may be building other things."""
+    with open("/proc/%d/schedstat" % s.worker()) as f:
+        waited = int(f.read().split()[1]) / 1e9
+    what = "%s: the next worker is there within 100 ms" % way
+    if waited > 0.02:
+        print("ok - %s # SKIP it had to wait %.0f ms for a processor" % (what, waited * 1000))
+    else:
+        claim(what, took < 0.1, (took, waited))
+
+
 def load(way):
     word, cause, said, more, exact = WAYS[way]
     s = Sidecar(way, more)
@@ -218,11 +229,7 @@ def load(way):
     claim("%s: nobody's connection is cut" % way, all(v == 0 for k, v in page.items() if "connections_cut" in k), page)
     claim("%s: it is said, with the policy's name" % way,
           len(re.findall(r"the worker %s, policy crash_%s, " % (re.escape(said), way), s.text())) == 3, s.text())
-    # What the machine made it wait is not its own: other things are built and tested beside this.
-    with open("/proc/%d/schedstat" % s.worker()) as f:
-        waited = int(f.read().split()[1]) / 1e9
-    claim("%s: the next worker is there within 100 ms of its own" % way,
-          page['admitperf_worker_restart_seconds{which="last"}'] - waited < 0.1, (page, waited))
+    in_time(s, way, page['admitperf_worker_restart_seconds{which="last"}'])
     worst = page['admitperf_worker_restart_seconds{which="longest"}']
     code = s.stop()
     claim("%s: and it ends well" % way, code == 0, (code, s.text()))
@@ -405,6 +412,76 @@ def starting():
     claim("so does a log that cannot be written", s.process.wait(30) == 2 and "folder.jsonl" in s.text(), s.text())
 
 
+class Haproxy:
+    """HAProxy's side of SPOP, with pipelining; numbers stay below 240, where they are one byte."""
+
+    def __init__(self, at):
+        host, port = at.rsplit(":", 1)
+        self.s = socket.create_connection((host, int(port)))
+        self.s.settimeout(30)
+        self.buffer = b""
+        self.s.sendall(self.frame(1, 0, 0, self.pair("supported-versions", "2.0") +
+                                  self.text("max-frame-size") + b"\x03\xfc\xf0\x06" + self.pair("capabilities", "pipelining")))
+        self.receive()
+
+    @staticmethod
+    def text(word):
+        return bytes([len(word)]) + word.encode()
+
+    def pair(self, key, value):
+        return self.text(key) + b"\x08" + self.text(value)
+
+    @staticmethod
+    def frame(type_, stream, frame, payload):
+        body = bytes([type_, 0, 0, 0, 1, stream, frame]) + payload
+        return len(body).to_bytes(4, "big") + body
+
+    def notify(self, stream, frame, id_, tenant):
+        return self.frame(3, stream, frame, self.text("ask") + b"\x02" + self.pair("request_id", id_) + self.pair("tenant", tenant))
+
+    def receive(self):
+        """Stream, frame, and the texts that are set."""
+        while len(self.buffer) < 4 or len(self.buffer) < 4 + int.from_bytes(self.buffer[:4], "big"):
+            got = self.s.recv(65536)
+            if not got:
+                raise ConnectionError("the connection ended")
+            self.buffer += got
+        n = 4 + int.from_bytes(self.buffer[:4], "big")
+        f, self.buffer = self.buffer[4:n], self.buffer[n:]
+        return f[0], f[5], f[6], dict(re.findall(rb"\x01\x03\x02.(verdict|id|reason)\x08.([a-z0-9_]+)", f[7:], re.S))
+
+
+def haproxy():
+    s = Sidecar("abort", ", spop: 127.0.0.1:0")
+    at = re.search(r"spop on (\S+)", s.text())[1]
+    peers = [Haproxy(at) for _ in range(3)]
+    acks, sent = {}, []
+    for round_ in range(8):
+        for n, p in enumerate(peers):
+            batch = b""
+            for k in range(8):
+                id_ = "h%d-%d-%d" % (round_, n, k)
+                crash = (round_, n, k) in ((2, 1, 3), (4, 2, 0))
+                sent.append(id_)
+                batch += p.notify(round_ + 1, k + 1, id_, "crash" if crash else "t")
+            p.s.sendall(batch)
+        for n, p in enumerate(peers):
+            for k in range(8):
+                type_, stream, frame, vars_ = p.receive()
+                acks["h%d-%d-%d" % (round_, n, k)] = (type_, stream, frame) == (103, round_ + 1, k + 1) and vars_
+    claim("spop: each frame has its acknowledgement, in order, on the connection it came by",
+          set(acks) == set(sent) and all(v and v[b"verdict"] == b"admit" for v in acks.values()),
+          {k: v for k, v in acks.items() if not v})
+    claim("spop: those it died in are answered by on_error, what was decided before as decided",
+          {k for k, v in acks.items() if v and v[b"id"] == b"0" * 16} == {"h2-1-3", "h4-2-0"}, acks)
+    page = s.metrics()
+    claim("spop: it died twice, and no connection was cut", page["admitperf_worker_restarts_total"] == 2 and
+          all(v == 0 for k, v in page.items() if "connections_cut" in k), page)
+    code = s.stop()
+    ids = [d["request_id"] for d in s.decisions()]
+    claim("spop: and each request has its line", code == 0 and sorted(ids) == sorted(sent), (code, len(ids), len(sent)))
+
+
 def watching():
     told = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     told.bind("notify")
@@ -453,6 +530,7 @@ try:
     reloading()
     killing()
     stopping()
+    haproxy()
     alone()
     starting()
     watching()

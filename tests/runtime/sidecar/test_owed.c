@@ -76,6 +76,31 @@ START_TEST(a_decision_comes_back_as_it_was_made)
 }
 END_TEST
 
+START_TEST(a_frame_comes_back_with_its_numbers)
+{
+    const adp_decision *d = &rows[_i].d;
+    adp_decision got = { 0 };
+    uint64_t note[3], stream = 0, frame = 0;
+    ck_assert(adp_owed_write_frame(note, UINT32_MAX, 239, d));
+    ck_assert(adp_owed_read_frame(note, &stream, &frame, &got));
+    ck_assert_uint_eq(stream, UINT32_MAX);
+    ck_assert_uint_eq(frame, 239);
+    ck_assert_uint_eq(got.admitted, d->admitted);
+    ck_assert_uint_eq(got.action, d->action);
+    ck_assert_uint_eq(got.status, d->status);
+    ck_assert_uint_eq(got.enforced, d->enforced);
+    ck_assert_uint_eq(got.retry_after_ms, d->retry_after_ms);
+    ck_assert_uint_eq(got.id, d->id);
+    ck_assert(same_word(got.reason, d->reason));
+    ck_assert(adp_owed_write_frame(note, 1, 2, NULL));
+    ck_assert(!adp_owed_read_frame(note, &stream, &frame, &got));
+    ck_assert_uint_eq(stream, 1);
+    ck_assert_uint_eq(frame, 2);
+    ck_assert(!adp_owed_write_frame(note, 1ull << 32, 2, NULL));
+    ck_assert(!adp_owed_write_frame(note, 1, 1ull << 32, NULL));
+}
+END_TEST
+
 START_TEST(what_was_not_decided_says_how_it_is_to_be_answered)
 {
     struct adp_owed_manner manner = { ADP_GATEWAY_NATIVE, false };
@@ -142,6 +167,8 @@ int main(void)
     Suite *suite = suite_create("owed");
     TCase *t = tcase_create("notes");
     tcase_add_loop_test(t, a_decision_comes_back_as_it_was_made, 0,
+                        (int)(sizeof rows / sizeof rows[0]));
+    tcase_add_loop_test(t, a_frame_comes_back_with_its_numbers, 0,
                         (int)(sizeof rows / sizeof rows[0]));
     tcase_add_test(t, what_was_not_decided_says_how_it_is_to_be_answered);
     tcase_add_test(t, garbage_is_read_as_a_decision_that_could_have_been_made);
