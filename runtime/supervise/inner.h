@@ -66,7 +66,8 @@ struct adp_supervisor {
     uint32_t newest;                                       /* generation */
     struct adp_suspect suspect[ADP_SUSPECTS];
 
-    bool reload_due; /* asked for, and no worker has begun with it */
+    bool reload_due;       /* asked for, and no worker has begun with it */
+    _Atomic bool stopping; /* adp_supervisor_stop was called: no further worker */
     bool draining;
     uint64_t drain_until_ns, look_ns; /* look_ns: when watch.c looks next */
     struct adp_supervised counts;

@@ -415,6 +415,7 @@ int adp_supervisor_run(struct adp_supervisor *supervisor, struct adp_error *err)
 void adp_supervisor_stop(struct adp_supervisor *supervisor)
 {
     uint64_t one = 1;
+    atomic_store_explicit(&supervisor->stopping, true, memory_order_relaxed);
     ssize_t n = write(supervisor->wake, &one, sizeof one);
     (void)n; /* full: it was asked often enough */
 }
