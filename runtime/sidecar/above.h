@@ -36,7 +36,7 @@ bool adp_above_has_snapshot(const struct adp_sidecar *s);
 
 /* Adopts what the worker before left, and answers what it owed. Before the threads. [control] */
 void adp_above_adopt(struct adp_sidecar *s);
-/* Requests are answered from now on. [control] */
+/* Requests are answered from now on. Before the threads. [control] */
 void adp_above_ready(struct adp_sidecar *s);
 /* A reload begins, and is over: made, or refused. [control] */
 void adp_above_reloading(struct adp_sidecar *s);

@@ -207,7 +207,7 @@ static void on_tick(void *ctx, uint64_t now_ns)
     adp_above_beat(loop, now_ns);
     if (!loop->number && s->watchdog_ns && now_ns - s->watched_ns >= s->watchdog_ns) {
         s->watched_ns = now_ns;
-        adp_notify("WATCHDOG=1");
+        adp_notify_watchdog();
     }
     pthread_mutex_lock(&loop->mutex);
     loop->seen = adp_http_server_counts(loop->server);

@@ -172,7 +172,7 @@ static void tick(void *ctx, uint64_t now_ns)
     if (!v->watchdog_ns || now_ns - v->watched_ns < v->watchdog_ns)
         return;
     v->watched_ns = now_ns;
-    adp_notify("WATCHDOG=1");
+    adp_notify_watchdog();
 }
 
 /* --- making it --- */
