@@ -360,7 +360,8 @@ static void close_lanes(struct adp_sidecar *s)
 int adp_sidecar_run(struct adp_sidecar *sidecar, adp_error *err)
 {
     struct adp_sidecar *s = sidecar;
-    adp_above_ready(s); /* all is adopted: threads have places of their own from here on */
+    adp_above_ready(
+        s); /* all is adopted: threads have places of their own from here on */
     int code = start_threads(s, err);
     if (code == 0) {
         if (!s->worker)
