@@ -59,9 +59,9 @@ enum adp_happening {
     ADP_POLICY_QUARANTINED, /* policy */
     ADP_RESTART_DELAYED,    /* ms */
     ADP_DRAINING,           /* ms at most */
-    ADP_LOG_FAILED,         /* at the end: text */
     ADP_RELOADING,          /* the worker reads its configuration anew */
-    ADP_RELOADED            /* it has, and made it or refused it */
+    ADP_RELOADED,           /* it has, and made it or refused it */
+    ADP_LOG_FAILED          /* at the end: text; the last */
 };
 
 struct adp_news {
