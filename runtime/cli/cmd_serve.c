@@ -2,17 +2,20 @@
 /* admitperf serve: the sidecar, in front of a gateway. What it does is runtime/sidecar's. */
 #include "runtime/cli/args.h"
 #include "runtime/cli/say.h"
-#include "runtime/sidecar/sidecar.h"
+#include "runtime/sidecar/oversee.h"
 
 #include <unistd.h>
 
-enum { OPT_CHECK = 256 };
+enum { OPT_CHECK = 256, OPT_ALONE };
 
 static const struct adp_option options[] = {
     { 'c', "config", "FILE", "policies, pages to scrape, where to listen" },
     { OPT_CHECK, "check", NULL,
       "read FILE, load its policies, say what would be\n"
       "served, and end" },
+    { OPT_ALONE, "one-process", NULL,
+      "without a supervisor: a policy that fails ends the\n"
+      "program (serve.supervise: false says the same)" },
     { 0 },
 };
 
@@ -21,7 +24,7 @@ static int run(struct adp_args *args);
 const struct adp_command adp_cmd_serve = {
     .name = "serve",
     .does = "answer gateways: nginx, HAProxy, Caddy, Envoy, Traefik, or your own",
-    .synopsis = "-c FILE\n"
+    .synopsis = "-c FILE [--one-process]\n"
                 "-c FILE --check",
     .about =
         "A gateway asks before it forwards a request, and tells afterwards how it went:\n"
@@ -39,6 +42,10 @@ const struct adp_command adp_cmd_serve = {
         "by SPOP. Ready configurations of gateways are in infra/gateways. If this "
         "program\n"
         "is not there they forward everything, unasked.\n"
+        "\n"
+        "A policy that crashes, hangs or eats memory ends a worker only: its supervisor "
+        "has\n"
+        "another answer what was asked, and keeps all records.\n"
         "\n"
         "SIGHUP reads FILE again; SIGTERM finishes what has begun and writes "
         "everything.\n"
@@ -68,38 +75,54 @@ static int finish(int code, adp_errors *errors, const adp_error *err)
     return code < 0 ? ADP_EXIT_BAD : ADP_EXIT_DONE;
 }
 
-static void say_addresses(const struct adp_sidecar *sidecar)
+static void say_errors(void *ctx, const adp_errors *errors, const adp_error *err)
 {
-    static const char *const what[] = { [ADP_SOCKET_HTTP] = "http",
-                                        [ADP_SOCKET_SPOP] = "spop",
-                                        [ADP_SOCKET_OUTCOMES] = "outcomes" };
-    char address[160];
-    for (int kind = 0; kind < 3; kind++)
-        for (uint32_t i = 0; adp_sidecar_address(sidecar, (enum adp_socket_kind)kind, i,
-                                                 address, sizeof address);
-             i++)
-            adp_say("%s on %s", what[kind], address);
+    (void)ctx;
+    adp_say_errors(errors);
+    if (err && err->code < 0)
+        adp_say_error(err);
 }
 
-static int serve(const char *config)
+/* This process is the one that decides. */
+static int serve_here(const struct adp_sidecar_options *o)
 {
-    struct adp_socket sockets[ADP_MAX_SOCKETS];
-    struct adp_sidecar_options o = { .config = config, .sockets = sockets, .say = say };
     struct adp_sidecar *sidecar = NULL;
     adp_errors errors = { 0 };
     adp_error err = { 0 };
-    int code = adp_sidecar_inherit(sockets, &o.n_sockets, &err);
-    if (code < 0)
-        return finish(code, &errors, &err);
-    code = adp_sidecar_create(&sidecar, &o, &errors, &err);
+    int code = adp_sidecar_create(&sidecar, o, &errors, &err);
     if (code < 0)
         return finish(code, &errors, &err);
     adp_say_errors(&errors);
     adp_errors_free(&errors);
-    say_addresses(sidecar);
     code = adp_sidecar_run(sidecar, &err);
     adp_sidecar_destroy(sidecar);
     return finish(code, &errors, &err);
+}
+
+/* A worker, the same program again, is the one. */
+static int serve_apart(const struct adp_sidecar_options *o)
+{
+    const char *const argv[] = { "admitperf", "serve", "-c", o->config, NULL };
+    const struct adp_oversight oversight = {
+        .sidecar = *o, .say_errors = say_errors, .program = "/proc/self/exe", .argv = argv
+    };
+    adp_errors errors = { 0 };
+    adp_error err = { 0 };
+    return finish(adp_oversee(&oversight, &err), &errors, &err);
+}
+
+static int serve(const char *config, bool alone)
+{
+    struct adp_socket sockets[ADP_MAX_SOCKETS];
+    struct adp_sidecar_options o = { .config = config, .sockets = sockets, .say = say };
+    adp_errors errors = { 0 };
+    adp_error err = { 0 };
+    if (adp_sidecar_is_worker())
+        return serve_here(&o);
+    int code = adp_sidecar_inherit(sockets, &o.n_sockets, &err);
+    if (code < 0)
+        return finish(code, &errors, &err);
+    return alone || !adp_oversee_is_asked(config) ? serve_here(&o) : serve_apart(&o);
 }
 
 static int check(const char *config)
@@ -113,7 +136,7 @@ static int check(const char *config)
 static int run(struct adp_args *args)
 {
     const char *config = NULL;
-    bool only_check = false;
+    bool only_check = false, alone = false;
     for (int o; (o = adp_args_next(args)) != ADP_ARGS_END;) {
         switch (o) {
         case 'c':
@@ -121,6 +144,9 @@ static int run(struct adp_args *args)
             break;
         case OPT_CHECK:
             only_check = true;
+            break;
+        case OPT_ALONE:
+            alone = true;
             break;
         case ADP_ARGS_OPERAND:
             return adp_args_wrong(args, "takes no operand, found \"%s\"", args->value);
@@ -130,5 +156,5 @@ static int run(struct adp_args *args)
     }
     if (!config)
         return adp_args_wrong(args, "no configuration given: -c FILE");
-    return only_check ? check(config) : serve(config);
+    return only_check ? check(config) : serve(config, alone);
 }

@@ -258,15 +258,14 @@ static int tell_errno(const char *path, int number, struct adp_errors *errors)
     return code;
 }
 
-int adp_config_draft_file(struct adp_config **ret, const char *path,
-                          struct adp_errors *errors)
+static int load(char **ret, size_t *ret_len, char *folder, const char *path,
+                struct adp_errors *errors)
 {
-    /* One byte more than allowed, so that a file too large is seen to be. */
+    /* One byte more than allowed, so that a file too large is seen to be; and a NUL. */
     size_t cap = ADP_CONFIG_MAX_BYTES + 1, folder_len;
     const char *slash = strrchr(path, '/');
-    char folder[PATH_MAX];
     folder_len = !slash ? 0 : slash == path ? 1 : (size_t)(slash - path);
-    if (folder_len >= sizeof folder)
+    if (folder_len >= PATH_MAX)
         return tell_errno(path, ENAMETOOLONG, errors);
     memcpy(folder, path, folder_len);
     folder[folder_len] = '\0';
@@ -274,13 +273,49 @@ int adp_config_draft_file(struct adp_config **ret, const char *path,
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return tell_errno(path, errno, errors);
-    char *text = malloc(cap);
+    char *text = malloc(cap + 1);
     ssize_t len = text ? read_bytes(fd, text, cap) : -1;
     int number = errno;
     close(fd);
-    int code = len < 0
-                   ? tell_errno(path, text ? number : ENOMEM, errors)
-                   : adp_config_draft_text(ret, text, (size_t)len, path, folder, errors);
+    if (len < 0) {
+        int code = tell_errno(path, text ? number : ENOMEM, errors);
+        free(text);
+        return code;
+    }
+    text[len] = '\0';
+    *ret = text;
+    *ret_len = (size_t)len;
+    return 0;
+}
+
+int adp_config_load_file(char **ret, size_t *ret_len, char *folder, const char *path,
+                         struct adp_errors *errors)
+{
+    char *text;
+    size_t len;
+    int code = load(&text, &len, folder, path, errors);
+    if (code < 0)
+        return code;
+    if (memchr(text, '\0', len)) {
+        adp_errors_add(errors, ADP_ESYNTAX, path, (struct adp_place) { 0 },
+                       "it is no text: there is a NUL in it");
+        free(text);
+        return ADP_ESYNTAX;
+    }
+    *ret = text;
+    *ret_len = len;
+    return 0;
+}
+
+int adp_config_draft_file(struct adp_config **ret, const char *path,
+                          struct adp_errors *errors)
+{
+    char folder[PATH_MAX], *text;
+    size_t len;
+    int code = load(&text, &len, folder, path, errors);
+    if (code < 0)
+        return code;
+    code = adp_config_draft_text(ret, text, len, path, folder, errors);
     free(text);
     return code;
 }

@@ -133,6 +133,8 @@ struct adp_serve_setting {
     struct adp_listen_settings listen; /* n 0: 127.0.0.1:9400 */
     struct adp_listen_settings outcomes, spop;
     const char *token_file; /* absolute; NULL: none is asked for */
+    bool alone;             /* one process, with nobody to go on when a policy ends it */
+    uint64_t policy_ns, memory_bytes; /* that a policy may take; that the worker may */
     uint32_t threads;
     double bytes_per_token; /* what prompt_bytes are divided by */
     uint64_t head_bytes, body_bytes;
@@ -196,6 +198,12 @@ int adp_config_draft_text(struct adp_config **ret, const char *text, size_t len,
                           const char *name, const char *folder,
                           struct adp_errors *errors);
 void adp_config_destroy(struct adp_config *config);
+
+/* The text of a file, for those above that take one: a reader that keeps it. Owned by the caller
+ * (free), NUL-terminated; `folder`, PATH_MAX bytes, is what relative paths in it start from. As
+ * those above; a file with a NUL in it is ADP_ESYNTAX. [control] */
+int adp_config_load_file(char **ret, size_t *ret_len, char *folder, const char *path,
+                         struct adp_errors *errors);
 
 /* Fills the template of log_path: {policy} is `policy`, {experiment} and {run} what is
  * stated, or else "unnamed" and "r1". ADP_EFULL: longer than 1023 bytes or than `cap`

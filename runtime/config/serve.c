@@ -337,10 +337,24 @@ static const struct adp_key limit_keys[] = {
     TIME("idle", idle_ns, 10e6, 86400e9, "10ms to 24h, such as 60s"),
     TIME("write", write_ns, 10e6, 3600e9, "10ms to 1h, such as 30s"),
     TIME("drain", drain_ns, 1e6, 3600e9, "1ms to 1h, such as 10s"),
+    TIME("policy", policy_ns, 20e6, 60e9, "20ms to 1m, such as 500ms"),
+    SIZE("memory", memory_bytes, 16777216.0, 1099511627776.0,
+         "16MiB to 1024GiB, such as 1GiB"),
     { 0 },
 };
 
 /* --- the whole --- */
+
+/* The field is what it is not: nothing stated is to be true. */
+static void read_supervise(struct adp_doc *doc, const struct adp_key *key,
+                           const struct adp_node *value, void *into)
+{
+    struct adp_scalar scalar = adp_node_scalar(value);
+    if (scalar.kind == ADP_SCALAR_BOOL)
+        ((struct adp_serve_setting *)into)->alone = scalar.value == 0.0;
+    else
+        adp_read_wrong(doc, key, value, "not a yes or no");
+}
 
 static const struct adp_key serve_keys[] = {
     { .word = "listen",
@@ -352,6 +366,7 @@ static const struct adp_key serve_keys[] = {
       .read = adp_read_file,
       .at = offsetof(struct adp_serve_setting, token_file),
       .expected = "the path of a file with the token" },
+    { .word = "supervise", .read = read_supervise, .expected = "true or false" },
     { .word = "threads",
       .read = adp_read_integer,
       .at = offsetof(struct adp_serve_setting, threads),

@@ -9,6 +9,7 @@
 
 #include "core/clock.h"
 #include "core/decide.h"
+#include "core/log.h"
 #include "runtime/config/config.h"
 #include "runtime/loader/loader.h"
 
@@ -44,6 +45,10 @@ struct adp_host_beyond {
     void (*save_end)(void *ctx, size_t len, uint64_t now_ns);
     /* Around create, save and destroy; NULL: over. */
     void (*within)(void *ctx, const char *key, uint64_t now_ns);
+    /* Has the log go elsewhere from now on (path, rotation, keep), or only tries whether it
+     * could. NULL: it cannot. */
+    int (*move_log)(void *ctx, const struct adp_log_options *log, bool only_try,
+                    struct adp_error *err);
 };
 
 struct adp_host_options {

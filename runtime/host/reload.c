@@ -292,6 +292,18 @@ static bool same_path(const struct adp_edition *a, const struct adp_edition *b)
     return !a->log_path || strcmp(a->log_path, b->log_path) == 0;
 }
 
+/* Ours, or that of whoever drains what we record. Only tried, or moved there. */
+static int place_log(const struct adp_runtime *rt, const struct adp_log_options *log,
+                     bool only_try, struct adp_error *err)
+{
+    const struct adp_host_beyond *b = rt->options.beyond;
+    if (b)
+        return b->move_log ? b->move_log(b->ctx, log, only_try, err) : 0;
+    if (only_try)
+        return adp_log_try(log, err);
+    return rt->log ? adp_log_move(rt->log, log, err) : 0;
+}
+
 /* What cannot change while lanes are open; and a new file can be opened. */
 static int check_log(const adp_runtime *rt, const struct adp_edition *e,
                      struct adp_errors *errors)
@@ -310,11 +322,10 @@ static int check_log(const adp_runtime *rt, const struct adp_edition *e,
                        "open anew");
     else if (same_path(old, e))
         return 0;
-    else if (rt->options.beyond)
+    else if (rt->options.beyond && !rt->options.beyond->move_log)
         adp_errors_add(errors, code, e->config->file, nowhere,
-                       "log.path differs, which a reload cannot change while serving; "
-                       "start anew");
-    else if ((code = adp_log_try(&log, &err)) < 0)
+                       "log.path differs, which a reload cannot change here; start anew");
+    else if ((code = place_log(rt, &log, true, &err)) < 0)
         adp_errors_add(errors, code, e->config->file, nowhere, "%s", err.text);
     return code;
 }
@@ -329,7 +340,7 @@ static void move_log(adp_runtime *rt, const struct adp_edition *old,
     bool same = same_path(old, e) &&
                 old->config->rotate_bytes == e->config->rotate_bytes &&
                 old->config->keep == e->config->keep;
-    if (rt->log && !same && adp_log_move(rt->log, &log, &err) < 0)
+    if (adp_host_is_recording(rt) && !same && place_log(rt, &log, false, &err) < 0)
         adp_errors_add(errors, ADP_NOTE, e->config->file, nowhere,
                        "the log goes on where it was: %s", err.text);
 }

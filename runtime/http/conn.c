@@ -53,7 +53,8 @@ static void tell(struct adp_http_conn *conn)
         .heads = conn->heads,
         .last = conn->last,
         .partly_read = conn->phase == ADP_HTTP_READING_HEAD ||
-                       conn->phase == ADP_HTTP_READING_BODY || conn->behind,
+                       conn->phase == ADP_HTTP_READING_BODY || conn->behind ||
+                       conn->reaching,
         .partly_written = conn->flight.len || streaming,
     };
     calls->standing(calls->ctx, conn->index, &standing);
@@ -460,10 +461,17 @@ void adp_http_conn_resume(struct adp_http_conn *conn, uint64_t now_ns)
     tell(conn);
 }
 
+void adp_http_conn_reach(struct adp_http_conn *conn, bool reaching)
+{
+    conn->reaching = reaching;
+    tell(conn);
+}
+
 void adp_http_conn_input(struct adp_http_conn *conn, char *bytes, size_t len,
                          uint64_t now_ns)
 {
     conn->env->counts.bytes_in += len;
+    conn->reaching = false;
     if (conn->phase == ADP_HTTP_LINGER || conn->phase == ADP_HTTP_CLOSED || !len)
         return;
     size_t used = 0;
@@ -482,7 +490,7 @@ void adp_http_conn_input(struct adp_http_conn *conn, char *bytes, size_t len,
 void adp_http_conn_eof(struct adp_http_conn *conn, uint64_t now_ns)
 {
     conn->ended = conn->last = true;
-    conn->continue_due = false;
+    conn->continue_due = conn->reaching = false;
     adp_http_buffer_release(&conn->env->pool, &conn->in);
     if (conn->phase == ADP_HTTP_LINGER) {
         conn->failed = true;

@@ -69,6 +69,7 @@ struct adp_http_conn {
     struct adp_http_chunks chunks;
     bool continue_due; /* the client waits for 100 */
     size_t behind;     /* bytes that came behind the request being delivered */
+    bool reaching;     /* bytes may be on their way from the socket */
 
     struct adp_http_slot *slots; /* limits.pipelined of them */
     uint32_t first, n;
@@ -99,6 +100,9 @@ uint64_t adp_http_conn_owe(struct adp_http_conn *conn, bool head);
 /* Ends it at once: exchanges that are not wholly answered are reported gone. */
 void adp_http_conn_close(struct adp_http_conn *conn);
 
+/* Bytes are about to be taken out of the socket, and are nowhere else until they are handed
+ * over; false: there were none. */
+void adp_http_conn_reach(struct adp_http_conn *conn, bool reaching);
 /* What was read. Requests are delivered from inside it. The bytes may be changed. */
 void adp_http_conn_input(struct adp_http_conn *conn, char *bytes, size_t len,
                          uint64_t now_ns);

@@ -162,15 +162,16 @@ int adp_http_limits_settle(struct adp_http_limits *limits);
 /* --- the server */
 
 /* Where a connection stands, for whoever must be able to answer in this process's place. It is
- * told before a request is delivered and around each write, so that a death at any moment leaves
- * what was true. */
+ * told before a request is delivered and around each read and write, so that a death at any
+ * moment, of this thread or of another, leaves what was true. */
 struct adp_http_standing {
     int fd; /* -1: closed */
     uint32_t
         owed; /* whole requests, oldest first, of whose answers no byte was written */
-    uint64_t heads;   /* bit i: the i-th oldest of them asks with HEAD */
-    bool last;        /* no more requests are read after these */
-    bool partly_read; /* a request has begun and is not whole */
+    uint64_t heads; /* bit i: the i-th oldest of them asks with HEAD */
+    bool last;      /* no more requests are read after these */
+    bool
+        partly_read; /* a request has begun and is not whole, or may have: it is being read */
     bool partly_written /* an answer has begun and is not whole */;
 };
 

@@ -262,13 +262,8 @@ int adp_http_listen_address(int fd, char *to, size_t cap)
     return n < 0 || (size_t)n >= cap ? UV_ENOBUFS : 0;
 }
 
-void adp_http_listen_close(int fd)
+static void remove_path(const char *path, int type)
 {
-    char path[sizeof(struct sockaddr_un)];
-    int type = SOCK_STREAM;
-    path_of(fd, path);
-    option_of(fd, SO_TYPE, &type);
-    close(fd);
     struct sockaddr_un address = { .sun_family = AF_UNIX };
     size_t len = strlen(path);
     if (!len || len >= sizeof address.sun_path)
@@ -277,4 +272,20 @@ void adp_http_listen_close(int fd)
     /* Which inode the path was is not told by a socket. But ours refuses now, and if somebody
      * answers there, it is another's, or a duplicate of ours still in use. */
     remove_stale(&address, type);
+}
+
+void adp_http_listen_close(int fd)
+{
+    char path[sizeof(struct sockaddr_un)];
+    int type = SOCK_STREAM;
+    path_of(fd, path);
+    option_of(fd, SO_TYPE, &type);
+    close(fd);
+    remove_path(path, type);
+}
+
+void adp_http_listen_remove(const char *address, bool datagrams)
+{
+    if (strncmp(address, "unix:", 5) == 0)
+        remove_path(address + 5, datagrams ? SOCK_DGRAM : SOCK_STREAM);
 }

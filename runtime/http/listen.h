@@ -41,4 +41,8 @@ int adp_http_listen_address(int fd, char *to, size_t cap);
  * Not for what was inherited: that path is somebody else's. [control] */
 void adp_http_listen_close(int fd);
 
+/* Takes the path of a unix socket away if nobody listens there any more: for whoever closed it
+ * otherwise. `address`: in the form above; one that is no unix socket's is left alone. [control] */
+void adp_http_listen_remove(const char *address, bool datagrams);
+
 #endif

@@ -170,12 +170,15 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *ret)
 {
     struct peer *peer = handle->data;
     (void)suggested;
+    adp_http_conn_reach(&peer->conn, true); /* this is called right before the read */
     *ret = uv_buf_init(peer->server->scratch, READ_BYTES);
 }
 
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buffer)
 {
     struct peer *peer = stream->data;
+    if (n == 0)
+        adp_http_conn_reach(&peer->conn, false);
     if (n == 0 || uv_is_closing(&peer->io.handle))
         return;
     peer->busy = true;
@@ -470,7 +473,7 @@ int adp_http_server_adopt_take(struct adp_http_server *server,
     welcome(peer, family);
     for (uint32_t i = 0; i < standing->owed; i++)
         exchanges[i] = adp_http_conn_owe(&peer->conn, (standing->heads >> i) & 1);
-    peer->conn.last = standing->last;
+    peer->conn.last = standing->last || server->env.draining;
     settle_later(peer);
     return 0;
 }

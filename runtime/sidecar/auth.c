@@ -4,9 +4,8 @@
  *
  * The profile is a part of the path (/v1/auth/nginx) or of the query (?profile=nginx).
  * What comes behind it in the path is the client's own: Envoy appends it. */
-#include "runtime/sidecar/answer.h"
+#include "runtime/sidecar/above.h"
 #include "runtime/sidecar/facts.h"
-#include "runtime/sidecar/state.h"
 
 #include <string.h>
 
@@ -38,10 +37,22 @@ static int gateway_of(const struct adp_http_request *request)
                                                           : ADP_GATEWAY_NATIVE;
 }
 
+void adp_auth_reply(struct adp_loop *loop, uint64_t exchange, enum adp_gateway gateway,
+                    const adp_decision *d)
+{
+    struct adp_answer_fields fields;
+    adp_answer_fields(&fields, d);
+    const struct adp_http_answer answer = {
+        .status = adp_answer_status(d, gateway),
+        .fields = fields.field,
+        .n_fields = fields.n,
+    };
+    adp_http_answer(loop->server, exchange, &answer);
+}
+
 void adp_auth_answer(struct adp_loop *loop, const struct adp_http_request *request)
 {
     struct adp_desk *desk = &loop->desk;
-    struct adp_answer_fields fields;
     adp_decision d;
     int gateway = gateway_of(request);
     if (gateway < 0) {
@@ -49,14 +60,11 @@ void adp_auth_answer(struct adp_loop *loop, const struct adp_http_request *reque
                    "no such profile, expected native, nginx or envoy");
         return;
     }
+    const struct adp_owed_manner manner = { .gateway = (enum adp_gateway)gateway };
     adp_desk_clear(desk);
     adp_facts facts = adp_facts_of_headers(desk, request);
+    adp_above_owe_decision(loop, ADP_OWED_AUTH, manner, NULL);
     adp_desk_decide(desk, &facts, NULL, 0, &d);
-    adp_answer_fields(&fields, &d);
-    const struct adp_http_answer answer = {
-        .status = adp_answer_status(&d, (enum adp_gateway)gateway),
-        .fields = fields.field,
-        .n_fields = fields.n,
-    };
-    adp_http_answer(loop->server, request->exchange, &answer);
+    adp_above_owe_decision(loop, ADP_OWED_AUTH, manner, &d);
+    adp_auth_reply(loop, request->exchange, manner.gateway, &d);
 }

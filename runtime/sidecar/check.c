@@ -67,9 +67,36 @@ static int check(const adp_runtime *rt, FILE *to, adp_error *err)
     say_listens(to, "outcomes", &c->serve.outcomes, NULL);
     if (c->serve.token_file)
         fprintf(to, "token     %s\n", c->serve.token_file);
+    fprintf(to, "processes %s\n",
+            c->serve.alone ? "one, which a policy may end"
+                           : "a supervisor, and a worker that may end and is followed");
     say_policies(to, rt);
     code = say_scrapes(to, c, err);
     fprintf(to, "log       %s\n", adp_host_log_path(rt) ? adp_host_log_path(rt) : "none");
+    return code;
+}
+
+/* What create looks at besides. */
+static int look(const adp_runtime *rt, char *ret_log, adp_error *err)
+{
+    const struct adp_config *c = adp_host_config(rt);
+    const char *log = adp_host_log_path(rt);
+    struct adp_token token = { NULL };
+    int code = adp_token_read(&token, c->serve.token_file, err);
+    adp_token_finish(&token);
+    snprintf(ret_log, PATH_MAX, "%s", log ? log : "");
+    return code;
+}
+
+int adp_sidecar_look(const char *config, char *ret_log, adp_errors *errors,
+                     adp_error *err)
+{
+    const struct adp_host_options host = { .serving = true };
+    adp_runtime *rt = NULL;
+    int code = adp_host_open(&rt, config, &host, errors);
+    if (code == 0)
+        code = look(rt, ret_log, err);
+    adp_runtime_close(rt, NULL);
     return code;
 }
 

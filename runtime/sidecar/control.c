@@ -4,10 +4,12 @@
 
 #include "core/error.h"
 #include "core/line.h"
+#include "runtime/sidecar/above.h"
 #include "runtime/sidecar/notify.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -45,7 +47,7 @@ static int make_scraper(const struct adp_config *config, struct adp_scraper **re
 int adp_control_begin(struct adp_sidecar *s, adp_error *err)
 {
     adp_board_targets(&s->board, s->config);
-    atomic_store(&s->board.ready, s->config->n_scrape == 0);
+    atomic_store(&s->board.ready, s->config->n_scrape == 0 || adp_above_has_snapshot(s));
     adp_board_readings(&s->board, s->rt);
     return make_scraper(s->config, &s->scraper, err);
 }
@@ -141,7 +143,8 @@ static bool same_serve(const struct adp_serve_setting *a,
         { a->body_bytes, b->body_bytes }, { a->connections, b->connections },
         { a->head_ns, b->head_ns },       { a->body_ns, b->body_ns },
         { a->idle_ns, b->idle_ns },       { a->write_ns, b->write_ns },
-        { a->drain_ns, b->drain_ns },
+        { a->drain_ns, b->drain_ns },     { a->policy_ns, b->policy_ns },
+        { a->alone, b->alone },           { a->memory_bytes, b->memory_bytes },
     };
     for (size_t i = 0; i < sizeof bounds / sizeof bounds[0]; i++)
         if (bounds[i][0] != bounds[i][1])
@@ -216,19 +219,21 @@ static void put_answer(struct adp_sidecar *s, struct adp_line *out, int code,
                     stats.generation);
 }
 
-static int reload(struct adp_sidecar *s, adp_errors *errors)
+static int reload_text(struct adp_sidecar *s, const char *text, adp_errors *errors)
 {
     static const struct adp_place nowhere = { 0 };
     struct adp_config *config = NULL;
+    const char *path = s->options.config;
     adp_errors own = { 0 };
     adp_error err = { 0 };
-    int code = adp_runtime_reload(s->rt, NULL, errors);
+    int code = adp_host_reload_text(s->rt, text, path, s->folder, errors);
     if (code < 0)
         return code;
+    adp_above_keep_config(s, text);
     if (adp_token_read(&s->token, s->serve.token_file, &err) < 0)
         adp_errors_add(errors, ADP_NOTE, s->options.config, nowhere,
                        "%s; the token before stays", err.text);
-    if (adp_config_read_file(&config, s->options.config, &own) == 0) {
+    if (adp_config_read_text(&config, text, strlen(text), path, s->folder, &own) == 0) {
         if (!same_serve(&s->first->serve, &config->serve))
             adp_errors_add(errors, ADP_NOTE, s->options.config, nowhere,
                            "serve: differs, and is read at the start only");
@@ -239,6 +244,17 @@ static int reload(struct adp_sidecar *s, adp_errors *errors)
     return 0;
 }
 
+static int reload(struct adp_sidecar *s, adp_errors *errors)
+{
+    char *text = NULL, folder[PATH_MAX]; /* the path's, which is s->folder */
+    size_t len;
+    int code = adp_config_load_file(&text, &len, folder, s->options.config, errors);
+    if (code == 0)
+        code = reload_text(s, text, errors);
+    free(text);
+    return code;
+}
+
 static void take_reload(struct adp_sidecar *s, const struct adp_waiter *waiters,
                         uint32_t n)
 {
@@ -246,7 +262,9 @@ static void take_reload(struct adp_sidecar *s, const struct adp_waiter *waiters,
     adp_errors errors = { 0 };
     adp_line_init(&out);
     adp_notify("RELOADING=1");
+    adp_above_reloading(s);
     int code = reload(s, &errors);
+    adp_above_reloaded(s, code >= 0);
     adp_board_reloaded(&s->board, code >= 0);
     put_answer(s, &out, code, &errors);
     adp_line_put(&out, "", 1); /* with its NUL */
@@ -290,7 +308,9 @@ static bool take_asked(struct adp_sidecar *s)
 void adp_control_run(struct adp_sidecar *s)
 {
     struct adp_scrape_round round;
-    while (take_asked(s))
+    while (take_asked(s)) {
+        adp_above_save(s);
         if (s->scraper && adp_scraper_step(s->scraper, STEP_NS, &round))
             take_round(s, &round);
+    }
 }

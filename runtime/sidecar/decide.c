@@ -4,11 +4,10 @@
  * A misspelt fact would be a policy that decides on less than the host believes, so what
  * is not known is refused with the nearest word, and nothing is decided. */
 #include "core/error.h"
-#include "runtime/sidecar/answer.h"
+#include "runtime/sidecar/above.h"
 #include "runtime/sidecar/facts.h"
 #include "runtime/sidecar/outcome.h"
 #include "runtime/sidecar/plain.h"
-#include "runtime/sidecar/state.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -18,8 +17,8 @@
 
 enum { MOST_METRICS = 4096, MOST_LABELS = 32 };
 
-static void answer_object(struct adp_loop *loop, const struct adp_http_request *request,
-                          uint32_t status, const struct adp_http_field *fields, size_t n)
+static void answer_object(struct adp_loop *loop, uint64_t exchange, uint32_t status,
+                          const struct adp_http_field *fields, size_t n)
 {
     const struct adp_line *out = &loop->desk.out;
     const struct adp_http_answer answer = {
@@ -30,7 +29,7 @@ static void answer_object(struct adp_loop *loop, const struct adp_http_request *
         .body = out->text,
         .body_len = out->broken ? 0 : out->len,
     };
-    adp_http_answer(loop->server, request->exchange, &answer);
+    adp_http_answer(loop->server, exchange, &answer);
 }
 
 void adp_refuse(struct adp_loop *loop, const struct adp_http_request *request,
@@ -49,7 +48,9 @@ void adp_refuse(struct adp_loop *loop, const struct adp_http_request *request,
     const struct adp_http_field bearer = {
         { "WWW-Authenticate", strlen("WWW-Authenticate") }, { "Bearer", strlen("Bearer") }
     };
-    answer_object(loop, request, status, &bearer, status == 401);
+    const uint64_t note[3] = { status };
+    adp_above_owe(loop, ADP_OWED_REFUSED, note);
+    answer_object(loop, request->exchange, status, &bearer, status == 401);
 }
 
 /* --- what is asked --- */
@@ -281,42 +282,63 @@ static void put_decision(struct adp_line *out, const adp_decision *d)
     adp_line_puts(out, "}\n");
 }
 
+void adp_decide_reply(struct adp_loop *loop, uint64_t exchange, bool always200,
+                      const adp_decision *d)
+{
+    struct adp_answer_fields fields;
+    adp_answer_fields(&fields, d);
+    put_decision(&loop->desk.out, d);
+    answer_object(loop, exchange, always200 ? 200 : d->status, fields.field, fields.n);
+}
+
+static void decide(struct adp_loop *loop, const struct adp_http_request *request,
+                   const struct asked *a)
+{
+    struct adp_http_text word;
+    adp_decision d;
+    const struct adp_owed_manner manner = { .always200 = adp_http_query_find(
+                                                request, "always200", &word) };
+    adp_above_owe_decision(loop, ADP_OWED_DECIDE, manner, NULL);
+    adp_desk_decide(&loop->desk, &a->facts, a->metrics, a->n_metrics, &d);
+    adp_above_owe_decision(loop, ADP_OWED_DECIDE, manner, &d);
+    adp_decide_reply(loop, request->exchange, manner.always200, &d);
+}
+
 void adp_decide_answer(struct adp_loop *loop, const struct adp_http_request *request)
 {
-    struct adp_desk *desk = &loop->desk;
     struct asked a = { 0 };
-    struct adp_answer_fields fields;
-    struct adp_http_text always;
-    adp_decision d;
-    adp_desk_clear(desk);
-    if (!read_asked(desk, &a, request))
+    adp_desk_clear(&loop->desk);
+    if (read_asked(&loop->desk, &a, request))
+        decide(loop, request, &a);
+    else
         adp_refuse(loop, request, 400, "%s", a.wrong);
-    else {
-        adp_desk_decide(desk, &a.facts, a.metrics, a.n_metrics, &d);
-        adp_answer_fields(&fields, &d);
-        put_decision(&desk->out, &d);
-        answer_object(loop, request,
-                      adp_http_query_find(request, "always200", &always) ? 200 : d.status,
-                      fields.field, fields.n);
-    }
     json_decref(a.root);
     free(a.metrics);
     free(a.labels);
 }
 
+void adp_outcome_reply(struct adp_loop *loop, uint64_t exchange,
+                       enum adp_outcome_fate fate)
+{
+    struct adp_line *out = &loop->desk.out;
+    adp_line_clear(out);
+    adp_line_puts(out, "{\"outcome\":\"");
+    adp_line_puts(out, adp_outcome_fate_word(fate));
+    adp_line_puts(out, "\"}\n");
+    answer_object(loop, exchange, 200, NULL, 0);
+}
+
 void adp_outcome_answer(struct adp_loop *loop, const struct adp_http_request *request)
 {
-    struct adp_desk *desk = &loop->desk;
     const char *why = NULL;
+    adp_above_owe(loop, ADP_OWED_OUTCOME, NULL);
     enum adp_outcome_fate fate = adp_outcome_take(
-        desk, request->body.at ? request->body.at : "", request->body.len, &why);
+        &loop->desk, request->body.at ? request->body.at : "", request->body.len, &why);
     if (fate == ADP_FATE_BAD) {
         adp_refuse(loop, request, 400, "%s", why);
         return;
     }
-    adp_line_clear(&desk->out);
-    adp_line_puts(&desk->out, "{\"outcome\":\"");
-    adp_line_puts(&desk->out, adp_outcome_fate_word(fate));
-    adp_line_puts(&desk->out, "\"}\n");
-    answer_object(loop, request, 200, NULL, 0);
+    const uint64_t note[3] = { 1 + (uint64_t)fate };
+    adp_above_owe(loop, ADP_OWED_OUTCOME, note);
+    adp_outcome_reply(loop, request->exchange, fate);
 }

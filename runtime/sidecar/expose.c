@@ -212,11 +212,25 @@ static void put_scrapes(struct page *p)
 
 /* --- the rest --- */
 
+/* The log is the supervisor's, if there is one. */
+static void read_log(const struct page *p, adp_stats *s, struct adp_host_queue *q)
+{
+    *q = adp_host_log_queue(p->from->rt);
+    adp_runtime_stats(p->from->rt, s);
+    if (!p->from->worker)
+        return;
+    struct adp_supervised c = adp_worker_counts(p->from->worker);
+    s->lines = c.log_lines;
+    s->bytes = c.log_bytes;
+    s->write_errors = c.log_write_errors;
+    q->lines_bytes = c.log_pending;
+}
+
 static void put_log(struct page *p)
 {
     adp_stats s = { .size = sizeof s };
-    struct adp_host_queue q = adp_host_log_queue(p->from->rt);
-    adp_runtime_stats(p->from->rt, &s);
+    struct adp_host_queue q;
+    read_log(p, &s, &q);
     one(p, "admitperf_log_queue_bytes", "gauge",
         "Recorded, and not yet read for the log.", q.bytes);
     one(p, "admitperf_log_queue_limit_bytes", "gauge",
@@ -238,6 +252,59 @@ static void put_log(struct page *p)
     put(p, "admitperf_config_info{hash=\"%016" PRIx64 "\"} 1\n", s.config);
     head(p, "admitperf_build_info", "gauge", "This program's version.");
     put(p, "admitperf_build_info{version=\"%s\"} 1\n", adp_version());
+}
+
+/* --- the supervisor --- */
+
+static void put_policies(struct page *p)
+{
+    struct adp_suspected of;
+    head(p, "admitperf_policy_deaths_total", "counter",
+         "Times the worker ended in this policy, or when it was among those in force.");
+    for (uint32_t i = 0; adp_worker_suspected(p->from->worker, i, &of); i++)
+        put(p, "admitperf_policy_deaths_total{policy=\"%s\"} %" PRIu64 "\n", of.name,
+            of.deaths);
+    head(p, "admitperf_policy_quarantined", "gauge",
+         "1: the policy is not asked until a reload, and every request admitted.");
+    for (uint32_t i = 0; adp_worker_suspected(p->from->worker, i, &of); i++)
+        put(p, "admitperf_policy_quarantined{policy=\"%s\"} %d\n", of.name,
+            of.quarantined);
+}
+
+static void put_supervised(struct page *p)
+{
+    static const char *const causes[ADP_CAUSE_COUNT] = {
+        [ADP_CAUSE_SIGNAL] = "signal", [ADP_CAUSE_EXIT] = "exit",
+        [ADP_CAUSE_HANG] = "hang",     [ADP_CAUSE_STALL] = "stall",
+        [ADP_CAUSE_MEMORY] = "memory",
+    };
+    struct adp_supervised c = adp_worker_counts(p->from->worker);
+    one(p, "admitperf_worker_restarts_total", "counter",
+        "Workers started in place of one that ended; other counters then begin anew.",
+        c.restarts);
+    head(p, "admitperf_worker_deaths_total", "counter", "Ends of workers, by cause.");
+    for (uint32_t i = 1; i < ADP_CAUSE_COUNT; i++)
+        put(p, "admitperf_worker_deaths_total{cause=\"%s\"} %" PRIu64 "\n", causes[i],
+            c.deaths[i]);
+    head(
+        p, "admitperf_worker_restart_seconds", "gauge",
+        "From a worker's end until the next one served: the last time, and the longest.");
+    put(p,
+        "admitperf_worker_restart_seconds{which=\"last\"} %.6f\n"
+        "admitperf_worker_restart_seconds{which=\"longest\"} %.6f\n",
+        (double)c.restart_ns * 1e-9, (double)c.restart_worst_ns * 1e-9);
+    one(p, "admitperf_worker_faults_total", "counter",
+        "Decisions that a worker ended in, recorded with the fault.", c.fault_records);
+    one(p, "admitperf_connections_inherited_total", "counter",
+        "Connections that the next worker went on with.", c.inherited);
+    head(p, "admitperf_connections_cut_total", "counter",
+         "Connections that nobody could go on with at a worker's end.");
+    put(p,
+        "admitperf_connections_cut_total{why=\"partly_read\"} %" PRIu64 "\n"
+        "admitperf_connections_cut_total{why=\"partly_written\"} %" PRIu64 "\n"
+        "admitperf_connections_cut_total{why=\"no_room\"} %" PRIu64 "\n",
+        c.partly_read, c.partly_written, c.unheld);
+    put_policies(p);
 }
 
 static void put_http(struct page *p)
@@ -283,6 +350,8 @@ void adp_expose_write(struct adp_line *to, const struct adp_expose *from)
         "Configurations that were refused; the one before stayed.", b->reload_errors);
     put_log(&p);
     put_http(&p);
+    if (from->worker)
+        put_supervised(&p);
     if (from->open)
         put(&p, "# EOF\n");
 }

@@ -7,6 +7,7 @@
 #include "runtime/http/http.h"
 #include "runtime/sidecar/board.h"
 #include "runtime/sidecar/desk.h"
+#include "runtime/supervise/worker.h"
 
 #define ADP_EXPOSE_DESKS 16u
 
@@ -17,7 +18,8 @@ struct adp_expose {
     uint32_t n_desks;
     struct adp_http_counts http; /* of all loops together */
     uint64_t spop_frames, spop_connections;
-    bool open; /* OpenMetrics */
+    const struct adp_worker *worker; /* NULL: nobody supervises us */
+    bool open;                       /* OpenMetrics */
 };
 
 /* The page of these, appended. */

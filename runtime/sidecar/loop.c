@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* A loop: one thread, one HTTP server, the endpoints by their paths. */
 #include "core/error.h"
+#include "runtime/sidecar/above.h"
 #include "runtime/sidecar/expose.h"
-#include "runtime/sidecar/state.h"
+#include "runtime/sidecar/notify.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -61,7 +62,7 @@ static void answer_metrics(struct adp_loop *loop, const struct adp_http_request 
 {
     struct adp_sidecar *s = loop->sidecar;
     struct adp_board_copy board;
-    struct adp_expose from = { .rt = s->rt, .board = &board };
+    struct adp_expose from = { .rt = s->rt, .board = &board, .worker = s->worker };
     for (uint32_t i = 0; i < s->n_loops; i++) {
         struct adp_loop *l = &s->loop[i];
         pthread_mutex_lock(&l->mutex);
@@ -168,6 +169,15 @@ static void answer_endpoint(struct adp_loop *loop, const struct adp_http_request
         e->answer(loop, request);
 }
 
+void adp_loop_answer_again(struct adp_loop *loop, const struct adp_http_request *request,
+                           uint32_t i)
+{
+    if (i < sizeof endpoints / sizeof endpoints[0] && endpoints[i].get)
+        endpoints[i].answer(loop, request);
+    else
+        adp_refuse(loop, request, 503, "this was lost when a policy failed");
+}
+
 static void on_request(void *ctx, const struct adp_http_request *request)
 {
     struct adp_loop *loop = ctx;
@@ -180,6 +190,7 @@ static void on_request(void *ctx, const struct adp_http_request *request)
     }
     for (size_t i = 0; i < sizeof endpoints / sizeof endpoints[0]; i++)
         if (adp_http_text_is(request->path, endpoints[i].path)) {
+            adp_above_owe(loop, ADP_OWED_ENDPOINT + (uint32_t)i, NULL);
             answer_endpoint(loop, request, &endpoints[i]);
             return;
         }
@@ -192,7 +203,12 @@ static void on_request(void *ctx, const struct adp_http_request *request)
 static void on_tick(void *ctx, uint64_t now_ns)
 {
     struct adp_loop *loop = ctx;
-    (void)now_ns;
+    struct adp_sidecar *s = loop->sidecar;
+    adp_above_beat(loop, now_ns);
+    if (!loop->number && s->watchdog_ns && now_ns - s->watched_ns >= s->watchdog_ns) {
+        s->watched_ns = now_ns;
+        adp_notify_watchdog();
+    }
     pthread_mutex_lock(&loop->mutex);
     loop->seen = adp_http_server_counts(loop->server);
     pthread_mutex_unlock(&loop->mutex);
@@ -208,11 +224,17 @@ static uint32_t ms(uint64_t ns)
 static struct adp_http_options options_of(struct adp_loop *loop)
 {
     const struct adp_serve_setting *serve = &loop->sidecar->serve;
+    bool above = loop->sidecar->worker;
     return (struct adp_http_options) {
-        .calls = { .ctx = loop, .request = on_request, .tick = on_tick },
+        .calls = { .ctx = loop,
+                   .request = on_request,
+                   .standing = above ? adp_above_stand : NULL,
+                   .tick = on_tick },
         .limits = { .head_bytes = (uint32_t)serve->head_bytes,
                     .body_bytes = (uint32_t)serve->body_bytes,
                     .connections = serve->connections,
+                    /* As many as one process may have to answer in another's place. */
+                    .pipelined = above ? ADP_OWED_MAX : 0,
                     .head_ms = ms(serve->head_ns),
                     .body_ms = ms(serve->body_ns),
                     .idle_ms = ms(serve->idle_ns),
@@ -225,6 +247,7 @@ int adp_loop_init(struct adp_loop *loop, struct adp_sidecar *s, uint32_t number,
 {
     loop->sidecar = s;
     loop->number = number;
+    loop->first_place = number * adp_above_places(&s->serve);
     pthread_mutex_init(&loop->mutex, NULL);
     loop->woken = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (loop->woken < 0)

@@ -5,7 +5,16 @@
 #ifndef ADP_SIDECAR_NOTIFY_H
 #define ADP_SIDECAR_NOTIFY_H
 
-/* Sends the text ("READY=1") to $NOTIFY_SOCKET, if there is one. [any] */
+#include <stdint.h>
+
+/* Sends the text ("READY=1") to $NOTIFY_SOCKET, if there is one. Whoever does not read there is
+ * waited for a second. [any] */
 void adp_notify(const char *text);
+
+/* How often systemd is to be told "WATCHDOG=1": half of what its watchdog waits ($WATCHDOG_USEC,
+ * $WATCHDOG_PID); 0: it has none for us. [any] */
+uint64_t adp_notify_period_ns(void);
+/* Tells it, without waiting. [any] */
+void adp_notify_watchdog(void);
 
 #endif

@@ -4,23 +4,20 @@
 #include "runtime/sidecar/sidecar.h"
 
 #include "core/error.h"
-#include "runtime/http/listen.h"
+#include "runtime/sidecar/above.h"
 #include "runtime/sidecar/control.h"
 #include "runtime/sidecar/datagram.h"
 #include "runtime/sidecar/facts.h"
 #include "runtime/sidecar/notify.h"
 #include "runtime/sidecar/state.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #define DEFAULT_DRAIN_NS UINT64_C(10000000000)
@@ -37,118 +34,15 @@ void adp_sidecar_say(const struct adp_sidecar *s, const char *format, ...)
     s->options.say(s->options.ctx, text);
 }
 
-/* --- sockets --- */
-
-static bool is_given(const struct adp_sidecar *s, enum adp_socket_kind kind)
+bool adp_sidecar_is_worker(void)
 {
-    for (uint32_t i = 0; i < s->options.n_sockets; i++)
-        if (s->options.sockets[i].kind == kind)
-            return true;
-    return false;
-}
-
-/* Whether an inherited socket can be reached from this machine only. */
-static bool is_local(int fd)
-{
-    struct sockaddr_storage at = { 0 };
-    socklen_t len = sizeof at;
-    if (getsockname(fd, (struct sockaddr *)&at, &len) < 0)
-        return false;
-    if (at.ss_family == AF_INET)
-        return ntohl(((const struct sockaddr_in *)&at)->sin_addr.s_addr) >> 24 == 127;
-    if (at.ss_family == AF_INET6)
-        return IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)&at)->sin6_addr);
-    return at.ss_family == AF_UNIX;
-}
-
-static int add_socket(struct adp_sidecar *s, int fd, enum adp_socket_kind kind,
-                      bool opened, adp_error *err)
-{
-    if (s->n_sockets == ADP_MAX_SOCKETS) {
-        close(fd);
-        return adp_error_set(err, ADP_EFULL, "more than %u sockets", ADP_MAX_SOCKETS);
-    }
-    s->opened[s->n_sockets] = opened;
-    s->socket[s->n_sockets++] = (struct adp_socket) { fd, kind };
-    return 0;
-}
-
-static int take_given(struct adp_sidecar *s, adp_error *err)
-{
-    int code = 0;
-    for (uint32_t i = 0; i < s->options.n_sockets; i++) {
-        const struct adp_socket *given = &s->options.sockets[i];
-        int added = add_socket(s, given->fd, given->kind, false, err);
-        bool closed = given->kind != ADP_SOCKET_HTTP || !s->serve.token_file;
-        if (code == 0 && added == 0 && closed && !is_local(given->fd))
-            code =
-                adp_error_set(err, ADP_EINVAL,
-                              "a socket that was handed over can be reached from other "
-                              "machines, which needs serve.token_file (and never for "
-                              "SPOP and outcomes)");
-        if (code == 0)
-            code = added;
-    }
-    s->options.n_sockets = 0;
-    return code;
-}
-
-static int open_one(struct adp_sidecar *s, const struct adp_listen_setting *listen,
-                    enum adp_socket_kind kind, adp_error *err)
-{
-    const struct adp_http_listen_options options = {
-        .mode = listen->mode,
-        .group = listen->group,
-        .datagrams = kind == ADP_SOCKET_OUTCOMES,
-    };
-    int fd, code = adp_http_listen(listen->address, &options, &fd);
-    if (code < 0)
-        return adp_error_set(err, ADP_EIO, "%s: cannot listen: %s", listen->address,
-                             adp_http_error_text(code));
-    if (options.datagrams)
-        adp_datagram_widen(fd);
-    return add_socket(s, fd, kind, true, err);
-}
-
-static int open_all(struct adp_sidecar *s, const struct adp_listen_settings *listen,
-                    enum adp_socket_kind kind, adp_error *err)
-{
-    int code = 0;
-    for (uint32_t i = 0; code == 0 && i < listen->n; i++)
-        code = open_one(s, &listen->list[i], kind, err);
-    return code;
-}
-
-static int open_sockets(struct adp_sidecar *s, adp_error *err)
-{
-    struct adp_listen_setting own = { .address = ADP_DEFAULT_LISTEN, .local = true };
-    const struct adp_listen_settings ours = { &own, 1 };
-    const struct adp_listen_settings *named[] = {
-        [ADP_SOCKET_HTTP] = s->serve.listen.n ? &s->serve.listen : &ours,
-        [ADP_SOCKET_SPOP] = &s->serve.spop,
-        [ADP_SOCKET_OUTCOMES] = &s->serve.outcomes,
-    };
-    bool open[3];
-    for (int kind = 0; kind < 3; kind++)
-        open[kind] = !is_given(s, (enum adp_socket_kind)kind);
-    int code = take_given(s, err);
-    for (int kind = 0; code == 0 && kind < 3; kind++)
-        if (open[kind])
-            code = open_all(s, named[kind], (enum adp_socket_kind)kind, err);
-    return code;
+    return adp_worker_is_supervised();
 }
 
 bool adp_sidecar_address(const struct adp_sidecar *sidecar, enum adp_socket_kind kind,
                          uint32_t i, char *to, size_t cap)
 {
-    for (uint32_t k = 0; k < sidecar->n_sockets; k++) {
-        if (sidecar->socket[k].kind != kind || i--)
-            continue;
-        return kind == ADP_SOCKET_OUTCOMES
-                   ? adp_datagram_address(sidecar->socket[k].fd, to, cap)
-                   : adp_http_listen_address(sidecar->socket[k].fd, to, cap) == 0;
-    }
-    return false;
+    return adp_sockets_address(&sidecar->sockets, kind, i, to, cap);
 }
 
 /* --- what the first loop does besides --- */
@@ -167,7 +61,7 @@ static void wake(struct adp_sidecar *s)
         adp_scraper_wake(s->scraper);
 }
 
-static void on_sighup(struct adp_sidecar *s)
+void adp_sidecar_reload(struct adp_sidecar *s)
 {
     pthread_mutex_lock(&s->mutex);
     s->reload = s->reopen = true;
@@ -181,7 +75,7 @@ static void on_signal(void *ctx, int fd)
     struct signalfd_siginfo info;
     while (read(fd, &info, sizeof info) == sizeof info) {
         if (info.ssi_signo == SIGHUP)
-            on_sighup(s);
+            adp_sidecar_reload(s);
         else
             adp_sidecar_stop(s);
     }
@@ -203,6 +97,15 @@ static int watch_signals(struct adp_sidecar *s, adp_error *err)
 }
 
 /* --- create --- */
+
+static int open_sockets(struct adp_sidecar *s, adp_error *err)
+{
+    uint32_t given = s->options.n_sockets;
+    s->options.n_sockets = 0; /* taken from here on */
+    return s->worker
+               ? adp_above_sockets(s, err)
+               : adp_sockets_open(&s->sockets, &s->serve, s->options.sockets, given, err);
+}
 
 static int watch_fd(struct adp_sidecar *s, int fd, void (*readable)(void *, int),
                     adp_error *err)
@@ -226,20 +129,25 @@ static int hand_out(struct adp_sidecar *s, int fd, adp_error *err)
                     : 0;
 }
 
-static int make_spoa(struct adp_sidecar *s, adp_error *err)
+int adp_sidecar_make_spoa(struct adp_sidecar *s, adp_error *err)
 {
     if (s->spoa)
         return 0;
     int code = adp_desk_init(&s->spop_desk, s->rt, &s->serve, 65536, err);
-    return code < 0 ? code : adp_spoa_create(&s->spoa, &s->spop_desk, err);
+    if (code == 0)
+        code = adp_spoa_create(&s->spoa, &s->spop_desk, err);
+    if (code == 0 && s->worker)
+        adp_spoa_supervise(s->spoa, s->worker, s->n_loops * adp_above_places(&s->serve));
+    return code;
 }
 
 static int attach(struct adp_sidecar *s, adp_error *err)
 {
-    int code = watch_fd(s, s->signals, on_signal, err);
-    for (uint32_t i = 0; code == 0 && i < s->n_sockets; i++) {
-        int fd = s->socket[i].fd;
-        switch (s->socket[i].kind) {
+    int code =
+        s->worker ? adp_above_watch(s, err) : watch_fd(s, s->signals, on_signal, err);
+    for (uint32_t i = 0; code == 0 && i < s->sockets.n; i++) {
+        int fd = s->sockets.list[i].fd;
+        switch (s->sockets.list[i].kind) {
         case ADP_SOCKET_HTTP:
             code = hand_out(s, fd, err);
             break;
@@ -247,7 +155,7 @@ static int attach(struct adp_sidecar *s, adp_error *err)
             code = watch_fd(s, fd, on_datagrams, err);
             break;
         default:
-            code = make_spoa(s, err);
+            code = adp_sidecar_make_spoa(s, err);
             if (code == 0)
                 code = adp_spoa_listen(s->spoa, fd, err);
         }
@@ -266,20 +174,60 @@ static int make_loops(struct adp_sidecar *s, adp_error *err)
     return code;
 }
 
+/* The configuration into the runtime, and again for ourselves: the runtime's own goes with a
+ * reload. */
+static int open_text(struct adp_sidecar *s, const char *text, adp_errors *errors,
+                     adp_error *err)
+{
+    const struct adp_host_options host = { .serving = true,
+                                           .beyond = s->worker ? &s->beyond : NULL };
+    const char *path = s->options.config;
+    adp_errors again = { 0 };
+    int code = adp_host_open_text(&s->rt, text, path, s->folder, &host, errors);
+    if (code < 0)
+        return code;
+    code = adp_config_read_text(&s->first, text, strlen(text), path, s->folder, &again);
+    adp_errors_free(&again);
+    return code < 0 ? adp_error_set(err, code, "out of memory") : 0;
+}
+
+/* The file's; or, of a worker that follows another, what was in force. */
+static int open_config(struct adp_sidecar *s, adp_errors *errors, adp_error *err)
+{
+    char *text = NULL, *kept = adp_above_config(s);
+    adp_errors unread = { 0 }; /* what became of the file does not matter */
+    size_t len;
+    int code = adp_config_load_file(&text, &len, s->folder, s->options.config,
+                                    kept ? &unread : errors);
+    adp_errors_free(&unread);
+    if (kept) {
+        free(text);
+        text = kept;
+        code = 0;
+    }
+    if (code == 0)
+        code = open_text(s, text, errors, err);
+    if (code == 0)
+        adp_above_keep_config(s, text);
+    if (code == 0 && kept)
+        adp_errors_free(errors); /* notes that were told when it came into force */
+    free(text);
+    return code;
+}
+
+static int begin_signals(struct adp_sidecar *s, adp_error *err)
+{
+    s->watchdog_ns = s->worker ? 0 : adp_notify_period_ns();
+    return s->worker ? 0 : watch_signals(s, err);
+}
+
 static int create(struct adp_sidecar *s, adp_errors *errors, adp_error *err)
 {
-    const struct adp_host_options host = { .serving = true };
-    adp_errors again = { 0 };
-    int code = watch_signals(s, err);
+    int code = adp_above_attach(s, err);
     if (code == 0)
-        code = adp_host_open(&s->rt, s->options.config, &host, errors);
-    if (code == 0) {
-        /* Again, for ourselves: the runtime's own goes with a reload. */
-        code = adp_config_read_file(&s->first, s->options.config, &again);
-        if (code < 0)
-            adp_error_set(err, code, "%s changed while it was read", s->options.config);
-        adp_errors_free(&again);
-    }
+        code = begin_signals(s, err);
+    if (code == 0)
+        code = open_config(s, errors, err);
     if (code < 0)
         return code;
     s->config = s->first;
@@ -297,7 +245,11 @@ static int create(struct adp_sidecar *s, adp_errors *errors, adp_error *err)
         code = make_loops(s, err);
     if (code == 0)
         code = attach(s, err);
-    return code < 0 ? code : adp_control_begin(s, err);
+    if (code == 0)
+        code = adp_control_begin(s, err);
+    if (code == 0)
+        adp_above_adopt(s);
+    return code;
 }
 
 int adp_sidecar_create(struct adp_sidecar **ret,
@@ -331,19 +283,16 @@ void adp_sidecar_destroy(struct adp_sidecar *sidecar)
     struct adp_sidecar *s = sidecar;
     if (!s)
         return;
-    take_given(s, NULL); /* not yet, when it failed early */
+    for (uint32_t i = 0; i < s->options.n_sockets; i++)
+        close(s->options.sockets[i].fd); /* not taken yet: it failed early */
     for (uint32_t i = 0; i < s->n_loops; i++)
         adp_loop_finish(&s->loop[i]);
     adp_spoa_destroy(s->spoa);
     adp_desk_finish(&s->spop_desk);
-    for (uint32_t i = 0; i < s->n_sockets; i++) {
-        if (s->opened[i])
-            adp_http_listen_close(s->socket[i].fd);
-        else
-            close(s->socket[i].fd);
-    }
+    adp_sockets_close(&s->sockets);
     adp_scraper_destroy(s->scraper);
     adp_runtime_close(s->rt, NULL);
+    adp_above_detach(s);
     adp_token_finish(&s->token);
     if (s->config != s->first)
         adp_config_destroy(s->config);
@@ -363,6 +312,7 @@ static void *serve(void *ctx)
 {
     struct adp_loop *loop = ctx;
     adp_http_server_run(loop->server);
+    adp_above_beat(loop, 0);
     return NULL;
 }
 
@@ -390,9 +340,9 @@ static void join_threads(struct adp_sidecar *s)
 /* What came while the loops ended. */
 static void take_the_rest(struct adp_sidecar *s)
 {
-    for (uint32_t i = 0; i < s->n_sockets; i++)
-        while (s->socket[i].kind == ADP_SOCKET_OUTCOMES &&
-               adp_datagram_take(&s->loop[0].desk, s->socket[i].fd, s->datagram))
+    for (uint32_t i = 0; i < s->sockets.n; i++)
+        while (s->sockets.list[i].kind == ADP_SOCKET_OUTCOMES &&
+               adp_datagram_take(&s->loop[0].desk, s->sockets.list[i].fd, s->datagram))
             ;
 }
 
@@ -410,8 +360,12 @@ static void close_lanes(struct adp_sidecar *s)
 int adp_sidecar_run(struct adp_sidecar *sidecar, adp_error *err)
 {
     struct adp_sidecar *s = sidecar;
+    adp_above_ready(
+        s); /* all is adopted: threads have places of their own from here on */
     int code = start_threads(s, err);
     if (code == 0) {
+        if (!s->worker)
+            adp_sockets_say(&s->sockets, &s->options);
         adp_notify("READY=1");
         adp_control_run(s);
         adp_notify("STOPPING=1");
@@ -427,22 +381,39 @@ int adp_sidecar_run(struct adp_sidecar *sidecar, adp_error *err)
 
 /* --- from anywhere --- */
 
-void adp_sidecar_stop(struct adp_sidecar *sidecar)
+/* Returns whether it was told before. */
+static bool note_stop(struct adp_sidecar *s)
 {
-    struct adp_sidecar *s = sidecar;
-    uint64_t within = s->serve.drain_ns ? s->serve.drain_ns : DEFAULT_DRAIN_NS;
     pthread_mutex_lock(&s->mutex);
     bool again = s->stops++;
     s->stop = true;
     wake(s);
     pthread_mutex_unlock(&s->mutex);
     atomic_store(&s->board.stopping, true);
+    return again;
+}
+
+static void drain(struct adp_sidecar *s, uint32_t within_ms)
+{
+    for (uint32_t i = 0; i < s->n_loops; i++)
+        adp_http_server_drain(s->loop[i].server, within_ms);
+}
+
+void adp_sidecar_stop(struct adp_sidecar *sidecar)
+{
+    struct adp_sidecar *s = sidecar;
+    uint64_t within = s->serve.drain_ns ? s->serve.drain_ns : DEFAULT_DRAIN_NS;
+    bool again = note_stop(s);
     if (!again)
         adp_sidecar_say(s, "stopping; within %g s, at once if told again",
                         (double)within * 1e-9);
-    for (uint32_t i = 0; i < s->n_loops; i++)
-        adp_http_server_drain(s->loop[i].server,
-                              again ? 0 : (uint32_t)(within / 1000000));
+    drain(s, again ? 0 : (uint32_t)(within / 1000000));
+}
+
+void adp_sidecar_stop_within(struct adp_sidecar *s, uint32_t within_ms)
+{
+    note_stop(s);
+    drain(s, within_ms);
 }
 
 bool adp_sidecar_ask_reload(struct adp_sidecar *s, const struct adp_waiter *waiter)

@@ -2,7 +2,9 @@
 /* The sidecar: answers gateways over HTTP and SPOP, takes outcomes, scrapes, shows itself.
  *
  * This is the process that decides. It is given a configuration, and, if somebody else
- * opened them, the sockets to listen on; without, it opens them itself.
+ * opened them, the sockets to listen on; without, it opens them itself. Unless it is told to be
+ * alone it is the worker of a supervisor (oversee.h), which has the sockets, the region and the
+ * log, and goes on when a policy ends this process.
  *
  *     control   scrapes, publishes, reloads: whatever may take its time
  *     loop …    answer HTTP, each on its own lane; the first takes datagrams and signals
@@ -16,15 +18,15 @@
  *     configuration is read again, and the log opened anew.
  *  4. `serve:` is read at the start only; the token's file at each reload.
  *
- * Left to others: TLS and client certificates (a gateway or stunnel), going on after a
- * policy's crash (runtime/supervise).
+ * Left to others: TLS and client certificates (a gateway or stunnel).
  *
  * The room: auth.c and decide.c answer requests, answer.c words decisions, facts.c and
  * outcome.c read what gateways tell, syslog.c and spop.c their formats, token.c who may
  * ask, desk.c is what each thread that answers has for itself, spoa.c and datagram.c have
  * the sockets, expose.c writes /metrics, board.c knows how it stands, inherit.c and
- * notify.c talk to systemd, check.c says what would be served, loop.c, control.c and
- * sidecar.c run it all. */
+ * notify.c talk to systemd, sockets.c listens, check.c says what would be served, loop.c,
+ * control.c and sidecar.c run it all; oversee.c is the supervisor, above.c what the worker has to
+ * do with it, owed.c what a worker leaves to the next. */
 #ifndef ADP_SIDECAR_SIDECAR_H
 #define ADP_SIDECAR_SIDECAR_H
 
@@ -36,6 +38,7 @@ struct adp_sidecar;
 
 /* A socket that somebody else opened. */
 enum adp_socket_kind { ADP_SOCKET_HTTP, ADP_SOCKET_SPOP, ADP_SOCKET_OUTCOMES };
+#define ADP_SOCKET_KINDS 3
 struct adp_socket {
     int fd;
     enum adp_socket_kind kind;
@@ -74,7 +77,13 @@ void adp_sidecar_destroy(struct adp_sidecar *sidecar);
 /* Where it listens, in words of http's listen.h; false: no such. [any] */
 bool adp_sidecar_address(const struct adp_sidecar *sidecar, enum adp_socket_kind kind,
                          uint32_t i, char *to, size_t cap);
+/* Whether this process was started as a worker; create then does the rest. [any] */
+bool adp_sidecar_is_worker(void);
 
+/* Checks what create would, without listening: *ret_log, PATH_MAX bytes, is where the log is to
+ * go, "": there is none. [control] */
+int adp_sidecar_look(const char *config, char *ret_log, adp_errors *errors,
+                     adp_error *err);
 /* Checks what create would, without listening, and says to `to` what would be served.
  * [control] */
 int adp_sidecar_check(const char *config, FILE *to, adp_errors *errors, adp_error *err);

@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "runtime/sidecar/board.h"
+#include "runtime/sidecar/owed.h"
 #include "runtime/sidecar/spop.h"
 
 #include <errno.h>
@@ -26,6 +27,13 @@ struct peer {
     enum adp_spop_next next;
     uint32_t events;   /* what epoll waits for */
     uint64_t waits_ns; /* since when it has had something to take, or to send first; 0 */
+    /* For the supervisor: */
+    struct adp_spoa *of;
+    uint32_t owed; /* acknowledgements of which nothing was sent */
+    bool within;   /* something was read that is no whole NOTIFY */
+    bool writing;  /* something was sent that is no whole frame */
+    bool noted;    /* the newest owed is this: */
+    uint64_t stream, frame;
 };
 
 struct adp_spoa {
@@ -33,6 +41,8 @@ struct adp_spoa {
     int epoll, woken;
     int listener[LISTENERS];
     uint32_t n_listeners, n_peers;
+    struct adp_worker *worker; /* NULL: nobody is above */
+    uint32_t first_place;
     bool accepting;
     pthread_t thread;
     bool running;
@@ -82,6 +92,63 @@ int adp_spoa_listen(struct adp_spoa *spoa, int fd, adp_error *err)
     return 0;
 }
 
+/* --- for the supervisor --- */
+
+/* Tells this protocol from HTTP, whose notes have that bit for the 64th of those owed at most. */
+static const uint64_t OURS = UINT64_C(1) << 63;
+enum { MOST_OWED = 32 };
+
+static uint32_t place_of(const struct adp_spoa *s, const struct peer *p)
+{
+    return s->first_place + (uint32_t)(p - s->peer);
+}
+
+static void tell(struct adp_spoa *s, const struct peer *p)
+{
+    if (!s->worker)
+        return;
+    const struct adp_standing now = {
+        .fd = p->fd,
+        .owed = p->owed,
+        .note = OURS | adp_spop_agreed(p->spop),
+        .last = p->next == ADP_SPOP_OVER,
+        .partly_read = p->within || !adp_spop_agreed(p->spop),
+        .partly_written = p->writing,
+    };
+    adp_worker_stand(s->worker, place_of(s, p), &now);
+}
+
+static void tell_gone(struct adp_spoa *s, const struct peer *p)
+{
+    const struct adp_standing now = { .fd = -1 };
+    if (s->worker)
+        adp_worker_stand(s->worker, place_of(s, p), &now);
+}
+
+static void note(struct peer *p, const adp_decision *d)
+{
+    uint64_t words[3];
+    if (p->noted && adp_owed_write_frame(words, p->stream, p->frame, d))
+        adp_worker_owe(p->of->worker, place_of(p->of, p), ADP_OWED_SPOP, words);
+}
+
+static void on_decided(void *ctx, const adp_decision *d)
+{
+    note(ctx, d);
+}
+
+void adp_spoa_supervise(struct adp_spoa *spoa, struct adp_worker *worker,
+                        uint32_t first_place)
+{
+    spoa->worker = worker;
+    spoa->first_place = first_place;
+}
+
+bool adp_spoa_was(const struct adp_held *held)
+{
+    return held->standing.note & OURS && held->standing.owed <= MOST_OWED;
+}
+
 /* --- accepting --- */
 
 /* Listeners wake us only while there is room. */
@@ -96,6 +163,7 @@ static void set_accepting(struct adp_spoa *s, bool accepting)
 
 static void drop(struct adp_spoa *s, struct peer *p)
 {
+    tell_gone(s, p);
     close(p->fd);
     adp_spop_destroy(p->spop);
     *p = (struct peer) { .fd = -1 };
@@ -103,7 +171,8 @@ static void drop(struct adp_spoa *s, struct peer *p)
     set_accepting(s, true);
 }
 
-static void take_peer(struct adp_spoa *s, int fd)
+/* NULL: closed, there was no memory for it. */
+static struct peer *take_peer(struct adp_spoa *s, int fd)
 {
     uint32_t i = 0;
     int one = 1;
@@ -114,15 +183,32 @@ static void take_peer(struct adp_spoa *s, int fd)
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     if (adp_spop_create(&p->spop, s->desk) < 0) {
         close(fd);
-        return;
+        return NULL;
     }
     p->fd = fd;
+    p->of = s;
     p->waits_ns = adp_board_now_ns();
     s->n_peers++;
-    atomic_fetch_add_explicit(&s->connections, 1, memory_order_relaxed);
-    p->events = EPOLLIN;
-    if (watch(s, EPOLL_CTL_ADD, fd, p->events, i) < 0)
+    if (s->worker)
+        adp_spop_watch(p->spop, on_decided, p);
+    return p;
+}
+
+static void begin_peer(struct adp_spoa *s, struct peer *p, uint32_t events)
+{
+    p->events = events;
+    if (watch(s, EPOLL_CTL_ADD, p->fd, events, (uint64_t)(p - s->peer)) < 0)
         drop(s, p);
+}
+
+static void accept_peer(struct adp_spoa *s, int fd)
+{
+    struct peer *p = take_peer(s, fd);
+    if (!p)
+        return;
+    atomic_fetch_add_explicit(&s->connections, 1, memory_order_relaxed);
+    tell(s, p);
+    begin_peer(s, p, EPOLLIN);
 }
 
 static void accept_peers(struct adp_spoa *s, int listener)
@@ -131,35 +217,40 @@ static void accept_peers(struct adp_spoa *s, int listener)
         int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd < 0)
             return;
-        take_peer(s, fd);
+        accept_peer(s, fd);
     }
     if (s->n_peers == ADP_SPOA_CONNECTIONS)
         set_accepting(s, false);
 }
 
-/* --- serving --- */
+/* --- reading and writing --- */
 
 /* False: the connection is gone. */
-static bool send_out(struct peer *p)
+static bool send_out(struct adp_spoa *s, struct peer *p)
 {
-    for (;;) {
-        size_t len;
-        const char *out = adp_spop_out(p->spop, &len);
-        if (!len)
-            return true;
+    size_t len;
+    const char *out = adp_spop_out(p->spop, &len);
+    if (!len)
+        return true;
+    p->owed = 0;
+    p->noted = false;
+    p->writing = true;
+    tell(s, p);
+    for (; len; out = adp_spop_out(p->spop, &len)) {
         ssize_t n = send(p->fd, out, len, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n < 0)
             return errno == EAGAIN || errno == EINTR;
         adp_spop_sent(p->spop, (size_t)n);
         p->waits_ns = 0;
     }
+    p->writing = false;
+    tell(s, p);
+    return true;
 }
 
-/* False: the connection is gone. */
-static bool receive(struct peer *p)
+/* As many as there are of `cap` bytes. False: the connection is gone. */
+static bool take_bytes(struct peer *p, char *room, size_t cap)
 {
-    size_t cap;
-    char *room = adp_spop_room(p->spop, &cap);
     ssize_t n = recv(p->fd, room, cap, MSG_DONTWAIT);
     if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
         return false;
@@ -167,6 +258,117 @@ static bool receive(struct peer *p)
         p->next = adp_spop_feed(p->spop, (size_t)n);
     return true;
 }
+
+/* The whole frame at the front of the socket, and nothing behind it: should this process end of
+ * it, the others are there for the next. */
+static bool take_frame(struct adp_spoa *s, struct peer *p, const char *seen, size_t len)
+{
+    size_t cap;
+    p->noted = adp_spop_agreed(p->spop) &&
+               adp_spop_asks(seen, len, &p->stream, &p->frame) &&
+               p->stream <= UINT32_MAX && p->frame <= UINT32_MAX;
+    p->within = true;
+    tell(s, p);
+    char *room = adp_spop_room(p->spop, &cap);
+    ssize_t n = recv(p->fd, room, len, MSG_DONTWAIT);
+    if (n != (ssize_t)len) /* it was there a moment ago */
+        return false;
+    p->within = !p->noted;
+    p->owed += p->noted;
+    tell(s, p);
+    note(p, NULL);
+    p->next = adp_spop_feed(p->spop, len);
+    p->within = p->next == ADP_SPOP_WAIT; /* it lies there, and will be owed to nobody */
+    return true;
+}
+
+/* Bytes of a frame that is not whole, up to its end: it is taken apart from those behind it. */
+static bool take_part(struct adp_spoa *s, struct peer *p, char *room, size_t cap,
+                      size_t have)
+{
+    size_t len = have ? adp_spop_frame(room - have, have) : 0;
+    size_t most = len > have ? len - have : 4 - have % 4;
+    p->within = true;
+    p->noted = false;
+    tell(s, p);
+    bool there = take_bytes(p, room, most < cap ? most : cap);
+    size_t left;
+    adp_spop_room(p->spop, &left);
+    p->within = left < cap + have;
+    return there;
+}
+
+/* Frames that are there, one after the other. */
+static bool receive_apart(struct adp_spoa *s, struct peer *p)
+{
+    char seen[ADP_SPOP_FRAME];
+    size_t cap, at = 0, len;
+    char *room = adp_spop_room(p->spop, &cap);
+    size_t have = ADP_SPOP_FRAME + 4 - cap;
+    if (have)
+        return take_part(s, p, room, cap, have);
+    ssize_t n = recv(p->fd, seen, sizeof seen, MSG_PEEK | MSG_DONTWAIT);
+    if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+        return false;
+    while (n > 0 && p->next == ADP_SPOP_READ && p->owed < MOST_OWED &&
+           (len = adp_spop_frame(seen + at, (size_t)n - at)) > 0 &&
+           len <= (size_t)n - at) {
+        if (!take_frame(s, p, seen + at, len))
+            return false;
+        at += len;
+    }
+    return n <= 0 || at ? true : take_part(s, p, room, cap, 0);
+}
+
+/* False: the connection is gone. */
+static bool receive(struct adp_spoa *s, struct peer *p)
+{
+    size_t cap;
+    if (s->worker)
+        return receive_apart(s, p);
+    char *room = adp_spop_room(p->spop, &cap);
+    return take_bytes(p, room, cap);
+}
+
+/* --- going on for another process --- */
+
+static bool answer_owed(struct peer *p, const struct adp_held *held,
+                        const adp_decision *fault)
+{
+    for (uint32_t k = 0; k < held->standing.owed; k++) {
+        const struct adp_owed *o = &held->owed[k];
+        uint64_t stream, frame;
+        adp_decision d = *fault;
+        if (o->kind != ADP_OWED_SPOP)
+            return false; /* which frame it was nobody said */
+        adp_owed_read_frame(o->note, &stream, &frame, &d);
+        if (!adp_spop_answer(p->spop, stream, frame, &d))
+            return false;
+    }
+    return true;
+}
+
+void adp_spoa_adopt_take(struct adp_spoa *spoa, const struct adp_held *held,
+                         const adp_decision *fault)
+{
+    struct peer *p = NULL;
+    if (spoa->n_peers < ADP_SPOA_CONNECTIONS)
+        p = take_peer(spoa, held->standing.fd);
+    else
+        close(held->standing.fd);
+    if (!p)
+        return;
+    p->owed = held->standing.owed;
+    bool sound = adp_spop_resume(p->spop, (uint32_t)(held->standing.note & UINT32_MAX)) &&
+                 answer_owed(p, held, fault);
+    tell(spoa, p);
+    if (sound)
+        begin_peer(spoa, p, EPOLLIN | (p->owed ? (uint32_t)EPOLLOUT : 0));
+    else
+        drop(spoa, p);
+}
+
+/* --- serving --- */
 
 /* Reads, answers, and says what to wait for. */
 static void serve(struct adp_spoa *s, uint32_t i, uint32_t events)
@@ -177,12 +379,12 @@ static void serve(struct adp_spoa *s, uint32_t i, uint32_t events)
         return;
     bool there = true;
     if (events & (EPOLLIN | EPOLLHUP | EPOLLERR) && p->next == ADP_SPOP_READ)
-        there = receive(p);
-    there = there && send_out(p);
+        there = receive(s, p);
+    there = there && send_out(s, p);
     adp_spop_out(p->spop, &left);
     while (there && p->next == ADP_SPOP_WAIT && !left) {
         p->next = adp_spop_feed(p->spop, 0);
-        there = send_out(p);
+        there = send_out(s, p);
         adp_spop_out(p->spop, &left);
     }
     if (!there || (p->next == ADP_SPOP_OVER && !left)) {
@@ -229,10 +431,10 @@ static void end_all(struct adp_spoa *s)
         if (p->fd < 0)
             continue;
         /* What has arrived is answered first. */
-        if (p->next == ADP_SPOP_READ && receive(p))
-            send_out(p);
+        if (p->next == ADP_SPOP_READ && receive(s, p))
+            send_out(s, p);
         adp_spop_end(p->spop);
-        send_out(p);
+        send_out(s, p);
         drop(s, p);
     }
 }

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* HAProxy's connections: a thread with its own desk and sockets, around spop.h.
  *
+ * Under a supervisor a connection can go on when this process ends: one frame is taken out of the
+ * socket at a time, and each is noted with what is owed for it, so that only who was within a read,
+ * a write or a hello is cut.
+ *
  * At most ADP_SPOA_CONNECTIONS; the next ones wait unaccepted. A connection whose other
  * side takes nothing for ADP_SPOA_STALL_NS, or sends no hello in that time, is closed. */
 #ifndef ADP_SIDECAR_SPOA_H
 #define ADP_SIDECAR_SPOA_H
 
 #include "runtime/sidecar/desk.h"
+#include "runtime/supervise/worker.h"
 
 #define ADP_SPOA_CONNECTIONS 256u
 #define ADP_SPOA_STALL_NS    UINT64_C(10000000000)
@@ -17,6 +22,15 @@ struct adp_spoa;
 int adp_spoa_create(struct adp_spoa **ret, struct adp_desk *desk, adp_error *err);
 /* A listening socket; borrowed. Before the start. [control] */
 int adp_spoa_listen(struct adp_spoa *spoa, int fd, adp_error *err);
+/* Connections have their places from this one on. Before the start. [control] */
+void adp_spoa_supervise(struct adp_spoa *spoa, struct adp_worker *worker,
+                        uint32_t first_place);
+/* Whether a connection of the process before was one of these. [any] */
+bool adp_spoa_was(const struct adp_held *held);
+/* Goes on with it; it is taken. `fault`: what is answered where nothing was decided. Before the
+ * start. [control] */
+void adp_spoa_adopt_take(struct adp_spoa *spoa, const struct adp_held *held,
+                         const adp_decision *fault);
 int adp_spoa_start(struct adp_spoa *spoa, adp_error *err);
 /* Says goodbye to all, and ends the thread. [control] */
 void adp_spoa_stop(struct adp_spoa *spoa);

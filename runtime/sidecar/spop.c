@@ -54,6 +54,8 @@ struct adp_spop {
     struct adp_desk *desk;
     uint32_t frame; /* agreed */
     bool greeted, over;
+    void (*decided)(void *ctx, const adp_decision *d); /* NULL: nobody asks */
+    void *ctx;
     size_t in_len, out_len;
     char in[HEAD + ADP_SPOP_FRAME];
     char out[OUT_CAP];
@@ -67,6 +69,7 @@ int adp_spop_create(struct adp_spop **ret, struct adp_desk *desk)
     s->desk = desk;
     s->frame = ADP_SPOP_FRAME;
     s->greeted = s->over = false;
+    s->decided = NULL;
     s->in_len = s->out_len = 0;
     *ret = s;
     return 0;
@@ -390,31 +393,46 @@ static void decide(struct adp_spop *s, struct cursor *c, uint64_t stream, uint64
     size_t at = put_head(s, ACK, stream, frame);
     if (any) { /* one decision a frame, however its facts are spread over messages */
         adp_desk_decide(s->desk, &facts, NULL, 0, &d);
+        if (s->decided)
+            s->decided(s->ctx, &d);
         put_decision(s, &d);
     }
     put_end(s, at);
 }
 
+/* 3.2.1 */
+struct head {
+    uint8_t type;
+    uint32_t flags;
+    uint64_t stream, frame;
+};
+
+static struct head take_head(struct cursor *c)
+{
+    struct head h = { .type = take_byte(c) };
+    for (int i = 0; i < 4; i++)
+        h.flags = h.flags << 8 | take_byte(c);
+    h.stream = take_varint(c);
+    h.frame = take_varint(c);
+    return h;
+}
+
 static void take_frame(struct adp_spop *s, const uint8_t *p, size_t n)
 {
     struct cursor c = { p, p + n };
-    uint8_t type = take_byte(&c);
-    uint32_t flags = 0;
-    for (int i = 0; i < 4; i++)
-        flags = flags << 8 | take_byte(&c);
-    uint64_t stream = take_varint(&c), frame = take_varint(&c);
+    struct head h = take_head(&c);
     if (!c.at)
         say_goodbye(s, INVALID, "a frame without a head");
-    else if (!(flags & FLAG_FIN) || flags & FLAG_ABORT)
+    else if (!(h.flags & FLAG_FIN) || h.flags & FLAG_ABORT)
         say_goodbye(s, FRAGMENTED, "fragments are not taken");
-    else if (type == HAPROXY_HELLO)
+    else if (h.type == HAPROXY_HELLO)
         greet(s, &c);
-    else if (type == HAPROXY_DISCONNECT)
+    else if (h.type == HAPROXY_DISCONNECT)
         say_goodbye(s, FINE, "bye");
-    else if (type != NOTIFY || !s->greeted)
+    else if (h.type != NOTIFY || !s->greeted)
         say_goodbye(s, INVALID, s->greeted ? "an unknown frame" : "no hello first");
     else
-        decide(s, &c, stream, frame);
+        decide(s, &c, h.stream, h.frame);
 }
 
 /* --- bytes --- */
@@ -473,4 +491,55 @@ void adp_spop_end(struct adp_spop *spop)
     if (!spop->over && OUT_CAP - spop->out_len >= ACK_MAX)
         say_goodbye(spop, FINE, "stopping");
     spop->over = true;
+}
+
+/* --- going on in another's place --- */
+
+size_t adp_spop_frame(const char *bytes, size_t n)
+{
+    return n < HEAD ? 0 : HEAD + (size_t)length_at(bytes);
+}
+
+bool adp_spop_asks(const char *bytes, size_t n, uint64_t *ret_stream, uint64_t *ret_frame)
+{
+    const uint8_t *p = (const uint8_t *)bytes;
+    struct cursor c = { p + HEAD, p + n };
+    struct head h = take_head(&c);
+    if (!c.at || h.type != NOTIFY || !(h.flags & FLAG_FIN) || h.flags & FLAG_ABORT)
+        return false;
+    *ret_stream = h.stream;
+    *ret_frame = h.frame;
+    return true;
+}
+
+uint32_t adp_spop_agreed(const struct adp_spop *spop)
+{
+    return spop->greeted ? spop->frame : 0;
+}
+
+bool adp_spop_resume(struct adp_spop *spop, uint32_t agreed)
+{
+    if (agreed < LEAST_FRAME || agreed > ADP_SPOP_FRAME)
+        return false;
+    spop->frame = agreed;
+    spop->greeted = true;
+    return true;
+}
+
+void adp_spop_watch(struct adp_spop *spop,
+                    void (*decided)(void *ctx, const adp_decision *d), void *ctx)
+{
+    spop->decided = decided;
+    spop->ctx = ctx;
+}
+
+bool adp_spop_answer(struct adp_spop *spop, uint64_t stream, uint64_t frame,
+                     const adp_decision *d)
+{
+    if (OUT_CAP - spop->out_len < 2 * ACK_MAX)
+        return false;
+    size_t at = put_head(spop, ACK, stream, frame);
+    put_decision(spop, d);
+    put_end(spop, at);
+    return true;
 }

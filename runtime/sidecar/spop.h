@@ -44,6 +44,24 @@ enum adp_spop_next adp_spop_feed(struct adp_spop *spop, size_t n);
 const char *adp_spop_out(const struct adp_spop *spop, size_t *ret_len);
 void adp_spop_sent(struct adp_spop *spop, size_t n);
 
+/* --- for who may have to go on with another process's connection (spoa.c) */
+
+/* Bytes of the frame that begins at `bytes`, its length among them; 0: not known yet. */
+size_t adp_spop_frame(const char *bytes, size_t n);
+/* Whether a whole frame is a NOTIFY, which is owed an ACK of these two. */
+bool adp_spop_asks(const char *bytes, size_t n, uint64_t *ret_stream,
+                   uint64_t *ret_frame);
+/* What frames are at most since the hello; 0: there was none. */
+uint32_t adp_spop_agreed(const struct adp_spop *spop);
+/* As after a hello in which this was agreed to. False: it cannot have been. */
+bool adp_spop_resume(struct adp_spop *spop, uint32_t agreed);
+/* Is called with each decision, before its ACK is there to be written. */
+void adp_spop_watch(struct adp_spop *spop,
+                    void (*decided)(void *ctx, const adp_decision *d), void *ctx);
+/* Answers a NOTIFY that was not read here. False: there is no room. */
+bool adp_spop_answer(struct adp_spop *spop, uint64_t stream, uint64_t frame,
+                     const adp_decision *d);
+
 /* Ends it from our side: a goodbye is to be written, and then OVER. */
 void adp_spop_end(struct adp_spop *spop);
 

@@ -4,15 +4,17 @@
 #define ADP_SIDECAR_STATE_H
 
 #include "runtime/http/http.h"
+#include "runtime/sidecar/answer.h"
 #include "runtime/sidecar/board.h"
 #include "runtime/sidecar/desk.h"
 #include "runtime/sidecar/sidecar.h"
+#include "runtime/sidecar/sockets.h"
 #include "runtime/sidecar/spoa.h"
 #include "runtime/sidecar/token.h"
+#include "runtime/supervise/worker.h"
 
+#include <limits.h>
 #include <pthread.h>
-
-#define ADP_DEFAULT_LISTEN "127.0.0.1:9400"
 
 #define ADP_MAX_LOOPS     12u
 #define ADP_MAX_WAITERS   16u
@@ -27,6 +29,10 @@ struct adp_loop {
     struct adp_http_server *server;
     struct adp_desk desk;
     int woken; /* an eventfd: a reload's answer is there */
+    /* For the supervisor: the first of its connections' places, that of the one at hand; and
+     * that what is answered is not of this process's own. */
+    uint32_t first_place, place;
+    bool adopting;
     /* Guards what stands below. */
     pthread_mutex_t mutex;
     struct adp_http_counts seen;            /* the server's, as of the last tick */
@@ -43,6 +49,10 @@ struct adp_waiter {
 
 struct adp_sidecar {
     struct adp_sidecar_options options;
+    char folder[PATH_MAX];     /* what relative paths in the configuration start from */
+    struct adp_worker *worker; /* NULL: nobody is above */
+    struct adp_host_beyond beyond;
+    uint64_t saved_ns;              /* when the policies' states were saved last */
     struct adp_config *first;       /* whose `serve:` is in force */
     struct adp_config *config;      /* of the last reload: `scrape:`; may be `first` */
     struct adp_serve_setting serve; /* first's, with our own names filled in */
@@ -50,15 +60,15 @@ struct adp_sidecar {
     struct adp_board board;
     struct adp_token token;
 
-    struct adp_socket socket[ADP_MAX_SOCKETS];
-    bool opened[ADP_MAX_SOCKETS]; /* by us: a unix socket's path is to be taken away */
-    uint32_t n_sockets;
+    struct adp_sockets sockets;
 
     struct adp_loop loop[ADP_MAX_LOOPS];
     uint32_t n_loops;
     struct adp_spoa *spoa;
     struct adp_desk spop_desk;
-    int signals; /* a signalfd, of the first loop */
+    int signals; /* a signalfd, of the first loop; -1: they are the supervisor's */
+    uint64_t watchdog_ns,
+        watched_ns; /* systemd's: half its time, and when it heard of us */
     char *datagram;
 
     /* Guards what stands below, and `scraper` against adp_scraper_wake. */
@@ -76,6 +86,12 @@ void adp_sidecar_say(const struct adp_sidecar *s, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* Asks the control thread for a reload; false: too many wait already. [any] */
 bool adp_sidecar_ask_reload(struct adp_sidecar *s, const struct adp_waiter *waiter);
+/* What answers HAProxy, if it is not there yet. Before the threads. [control] */
+int adp_sidecar_make_spoa(struct adp_sidecar *s, adp_error *err);
+/* As SIGHUP. [any] */
+void adp_sidecar_reload(struct adp_sidecar *s);
+/* As SIGTERM, with a bound of the caller's. [any] */
+void adp_sidecar_stop_within(struct adp_sidecar *s, uint32_t within_ms);
 
 /* loop.c: makes a loop's server and desk; answers everything that comes to it. */
 int adp_loop_init(struct adp_loop *loop, struct adp_sidecar *s, uint32_t number,
@@ -89,6 +105,16 @@ void adp_loop_reloaded(struct adp_loop *loop, const struct adp_waiter *waiters,
 void adp_auth_answer(struct adp_loop *loop, const struct adp_http_request *request);
 void adp_decide_answer(struct adp_loop *loop, const struct adp_http_request *request);
 void adp_outcome_answer(struct adp_loop *loop, const struct adp_http_request *request);
+/* What they answer once it is decided, and again in place of another process. */
+void adp_auth_reply(struct adp_loop *loop, uint64_t exchange, enum adp_gateway gateway,
+                    const adp_decision *d);
+void adp_decide_reply(struct adp_loop *loop, uint64_t exchange, bool always200,
+                      const adp_decision *d);
+void adp_outcome_reply(struct adp_loop *loop, uint64_t exchange,
+                       enum adp_outcome_fate fate);
+/* Asks the i-th endpoint of loop.c's again. */
+void adp_loop_answer_again(struct adp_loop *loop, const struct adp_http_request *request,
+                           uint32_t i);
 /* A status and one sentence, as an object. */
 void adp_refuse(struct adp_loop *loop, const struct adp_http_request *request,
                 uint32_t status, const char *format, ...)

@@ -34,6 +34,10 @@ struct adp_block_head {
     /* The control thread's own call slot. */
     _Alignas(ADP_LINE_BYTES) _Atomic uint64_t within_ns; /* 0: in no policy */
     char within[ADP_POLICY_NAME];
+    /* The supervisor's answer about the log: to which question, by its number; why not, "": it
+     * is done. */
+    _Alignas(ADP_LINE_BYTES) _Atomic uint64_t log_answered;
+    char log_why[256];
     struct {
         _Alignas(ADP_LINE_BYTES) _Atomic uint64_t ns; /* 0: no such thread */
     } beat[ADP_WORKER_THREADS];
@@ -101,7 +105,10 @@ enum adp_message_kind {
     ADP_MESSAGE_DROP, /* slot, use */
     ADP_MESSAGE_READY,
     ADP_MESSAGE_POLICIES,
-    ADP_MESSAGE_RELOADED
+    ADP_MESSAGE_RELOADING,
+    ADP_MESSAGE_RELOADED,
+    ADP_MESSAGE_UNRELOADED,
+    ADP_MESSAGE_LOG
 };
 
 struct adp_message {
@@ -116,6 +123,15 @@ struct adp_policies_message {
     char name[ADP_MAX_POLICIES][ADP_POLICY_NAME];
 };
 
+enum { ADP_LOG_PATH = 4096 /* with its NUL */ };
+
+struct adp_log_message {
+    struct adp_message head; /* use: of the question; number: rotated files to keep */
+    uint64_t rotate_bytes;
+    uint32_t only_try, reserved;
+    char path[ADP_LOG_PATH];
+};
+
 struct adp_welcome_message {
     struct adp_message head;
     struct adp_block_shape shape;
@@ -126,6 +142,7 @@ struct adp_welcome_message {
     uint32_t n_listeners, n_left, n_orders, records;
     struct {
         char name[ADP_POLICY_NAME];
+        uint64_t deaths;
         uint32_t order, reserved;
     } order[ADP_STATES];
 };

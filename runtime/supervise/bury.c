@@ -237,6 +237,8 @@ void adp_supervise_bury(struct adp_supervisor *s, int status, uint64_t now_ns)
     s->pid = 0;
     s->ready = false;
     s->spawn_at_ns = 0;
+    if (atomic_load_explicit(&s->stopping, memory_order_relaxed) && !owed)
+        return;
     if (!s->draining || (!done && owed && now_ns < s->drain_until_ns))
         plan_next(s, &d, now_ns);
 }

@@ -12,6 +12,7 @@
 union any_message {
     struct adp_message head;
     struct adp_policies_message policies;
+    struct adp_log_message log;
 };
 
 /* The first descriptor that came along, the others closed; -1: none did. */
@@ -93,6 +94,42 @@ static void note_policies(struct adp_supervisor *s, const struct adp_policies_me
     s->newest = m->head.number;
 }
 
+/* Where the log goes from now on. What the worker says is a path at most: it is opened as any
+ * file is, appended to, and everything it held before was written first. */
+static void note_log(struct adp_supervisor *s, const struct adp_log_message *m)
+{
+    struct adp_error err = { 0 };
+    struct adp_block_head *head = s->block.head;
+    struct adp_log_options to = s->log_options;
+    to.path = m->path;
+    to.rotate_bytes = m->rotate_bytes;
+    to.keep = m->head.number;
+    if (!memchr(m->path, 0, sizeof m->path))
+        adp_error_set(&err, ADP_EINVAL, "no path");
+    else if (!s->log)
+        adp_error_set(&err, ADP_ESTATE, "there is no log");
+    else if (m->only_try)
+        adp_log_try(&to, &err);
+    else
+        adp_log_move(s->log, &to, &err);
+    memset(head->log_why, 0, sizeof head->log_why);
+    memcpy(head->log_why, err.text, strnlen(err.text, sizeof head->log_why - 1));
+    /* Release: whoever sees the number sees the answer. */
+    atomic_store_explicit(&head->log_answered, m->head.use, memory_order_release);
+}
+
+static void note_reload(struct adp_supervisor *s, enum adp_message_kind kind)
+{
+    bool begins = kind == ADP_MESSAGE_RELOADING;
+    if (begins)
+        s->reload_due = false;
+    if (kind == ADP_MESSAGE_RELOADED)
+        adp_suspect_clear(s);
+    adp_supervise_tell(s,
+                       &(struct adp_news) { .what = begins ? ADP_RELOADING : ADP_RELOADED,
+                                            .pid = s->pid });
+}
+
 static void take(struct adp_supervisor *s, const union any_message *m, size_t len, int fd)
 {
     if (len < sizeof m->head)
@@ -111,8 +148,14 @@ static void take(struct adp_supervisor *s, const union any_message *m, size_t le
         if (len == sizeof m->policies)
             note_policies(s, &m->policies);
         break;
+    case ADP_MESSAGE_RELOADING:
     case ADP_MESSAGE_RELOADED:
-        adp_suspect_clear(s);
+    case ADP_MESSAGE_UNRELOADED:
+        note_reload(s, (enum adp_message_kind)m->head.kind);
+        break;
+    case ADP_MESSAGE_LOG:
+        if (len == sizeof m->log)
+            note_log(s, &m->log);
         break;
     default:
         break;

@@ -18,6 +18,7 @@ enum { ADP_SUSPECTS = ADP_STATES, ADP_DEATHS_KEPT = 3 };
 struct adp_suspect {
     char name[ADP_POLICY_NAME];
     uint64_t died_ns[ADP_DEATHS_KEPT]; /* the newest first; 0: none */
+    uint64_t deaths;                   /* all of them, over reloads too */
     enum adp_order order;              /* for the next worker */
     bool fresh;                        /* suspected at the last death */
 };
@@ -39,7 +40,7 @@ struct adp_sentence {
 struct adp_supervisor {
     struct adp_supervisor_options options; /* defaults filled in */
     int listener[ADP_SUPERVISE_LISTENERS];
-    char **argv; /* owned */
+    char **argv, *program; /* owned */
     struct adp_log_options log_options;
 
     struct adp_block block;
@@ -65,6 +66,8 @@ struct adp_supervisor {
     uint32_t newest;                                       /* generation */
     struct adp_suspect suspect[ADP_SUSPECTS];
 
+    bool reload_due;       /* asked for, and no worker has begun with it */
+    _Atomic bool stopping; /* adp_supervisor_stop was called: no further worker */
     bool draining;
     uint64_t drain_until_ns, look_ns; /* look_ns: when watch.c looks next */
     struct adp_supervised counts;

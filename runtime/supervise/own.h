@@ -19,6 +19,7 @@ struct adp_own_place {
 struct adp_worker {
     int control;
     struct adp_welcome_message welcome;
+    _Atomic bool reloaded; /* the welcome's orders are over; read by any thread */
     struct adp_block block;
     struct adp_region *region;
     struct adp_own_place *mine; /* by place */

@@ -42,9 +42,10 @@ static void fill_welcome(const struct adp_supervisor *s, struct adp_welcome_mess
     w->records = s->log != NULL;
     for (uint32_t i = 0; i < ADP_SUSPECTS; i++) {
         const struct adp_suspect *p = &s->suspect[i];
-        if (!p->name[0] || p->order == ADP_ORDER_RESTORE)
+        if (!p->name[0])
             continue;
         memcpy(w->order[w->n_orders].name, p->name, sizeof p->name);
+        w->order[w->n_orders].deaths = p->deaths;
         w->order[w->n_orders++].order = p->order;
     }
 }
@@ -83,7 +84,7 @@ static int execute(const struct adp_supervisor *s, int control, pid_t *ret)
     posix_spawnattr_setsigmask(&attr, &none);
     posix_spawnattr_setsigdefault(&attr, &all);
     posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    int code = posix_spawn(ret, s->argv[0], NULL, &attr, s->argv, env);
+    int code = posix_spawn(ret, s->program, NULL, &attr, s->argv, env);
     posix_spawnattr_destroy(&attr);
     free(env);
     return code;
@@ -128,7 +129,7 @@ int adp_supervise_spawn(struct adp_supervisor *s, struct adp_error *err)
     close(pair[1]);
     if (code) {
         close(pair[0]);
-        return adp_error_set(err, ADP_EIO, "cannot start %s: %s", s->argv[0],
+        return adp_error_set(err, ADP_EIO, "cannot start %s: %s", s->program,
                              strerror(code));
     }
     s->pid = pid;

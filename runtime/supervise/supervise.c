@@ -73,8 +73,10 @@ static void set_defaults(struct adp_supervisor_options *o)
     set_default(&o->window_ms, WINDOW_MS);
 }
 
-static int copy_argv(struct adp_supervisor *s, const char *const *argv)
+static int copy_argv(struct adp_supervisor *s, const char *const *argv,
+                     const char *program)
 {
+    s->program = strdup(program ? program : argv[0]);
     size_t n = 0;
     while (argv[n])
         n++;
@@ -84,7 +86,7 @@ static int copy_argv(struct adp_supervisor *s, const char *const *argv)
         if (!s->argv[i])
             return ADP_ENOMEM;
     }
-    return s->argv ? 0 : ADP_ENOMEM;
+    return s->argv && s->program ? 0 : ADP_ENOMEM;
 }
 
 static int take_options(struct adp_supervisor *s, const struct adp_supervisor_options *o,
@@ -102,7 +104,7 @@ static int take_options(struct adp_supervisor *s, const struct adp_supervisor_op
                                                 s->options.state_bytes };
     if (!adp_block_bytes(&s->block.shape))
         return adp_error_set(err, ADP_EINVAL, "the region's shape is out of bounds");
-    if (copy_argv(s, o->argv) < 0)
+    if (copy_argv(s, o->argv, o->program) < 0)
         return adp_error_set(err, ADP_ENOMEM, "out of memory");
     if (!s->options.instance &&
         getrandom(&s->options.instance, sizeof s->options.instance, 0) !=
@@ -273,6 +275,7 @@ static void read_signals(struct adp_supervisor *s)
         } else if (info.ssi_signo == SIGHUP) {
             if (s->log)
                 adp_log_reopen(s->log);
+            s->reload_due = true;
             adp_supervise_say(s, ADP_MESSAGE_RELOAD, 0);
         }
     }
@@ -306,6 +309,8 @@ static void look(struct adp_supervisor *s)
     if (now < s->look_ns)
         return;
     s->look_ns = now + look_interval_ns(s);
+    if (s->options.tick)
+        s->options.tick(s->options.ctx, now);
     adp_supervise_watch(s, now);
     adp_supervise_sweep(s);
     publish_counts(s);
@@ -331,6 +336,8 @@ static int start_due(struct adp_supervisor *s, struct adp_error *err)
         s->spawn_at_ns = now + 1000 * MS; /* no memory, no process: it will pass */
         return 0;
     }
+    if (s->reload_due) /* the one before did not come to it */
+        adp_supervise_say(s, ADP_MESSAGE_RELOAD, 0);
     if (s->draining)
         adp_supervise_say(
             s, ADP_MESSAGE_DRAIN,
@@ -408,6 +415,7 @@ int adp_supervisor_run(struct adp_supervisor *supervisor, struct adp_error *err)
 void adp_supervisor_stop(struct adp_supervisor *supervisor)
 {
     uint64_t one = 1;
+    atomic_store_explicit(&supervisor->stopping, true, memory_order_relaxed);
     ssize_t n = write(supervisor->wake, &one, sizeof one);
     (void)n; /* full: it was asked often enough */
 }
@@ -429,6 +437,7 @@ void adp_supervisor_destroy(struct adp_supervisor *supervisor)
     for (size_t i = 0; s->argv && s->argv[i]; i++)
         free(s->argv[i]);
     free(s->argv);
+    free(s->program);
     free(s->kept);
     free(s->left);
     free(s);

@@ -59,7 +59,9 @@ enum adp_happening {
     ADP_POLICY_QUARANTINED, /* policy */
     ADP_RESTART_DELAYED,    /* ms */
     ADP_DRAINING,           /* ms at most */
-    ADP_LOG_FAILED          /* at the end: text */
+    ADP_RELOADING,          /* the worker reads its configuration anew */
+    ADP_RELOADED,           /* it has, and made it or refused it */
+    ADP_LOG_FAILED          /* at the end: text; the last */
 };
 
 struct adp_news {
@@ -89,7 +91,8 @@ struct adp_supervised {
 
 /* 0 in any number: the default. All is copied but what `log` points to and `ctx`. */
 struct adp_supervisor_options {
-    const char *const *argv; /* of the worker, argv[0] its path; NULL-terminated */
+    const char *const *argv; /* of the worker; NULL-terminated */
+    const char *program;     /* its path; NULL: argv[0] */
     const int *listeners;    /* borrowed; not closed here but when draining begins */
     uint32_t n_listeners;    /* ADP_SUPERVISE_LISTENERS at most */
     struct adp_shape shape;  /* of the region; lanes 0: 16, 1 MiB each */
@@ -107,17 +110,19 @@ struct adp_supervisor_options {
     uint64_t address_bytes; /* RLIMIT_AS of the worker, region and code too; 0: none */
     bool core_dumps; /* let the worker leave some: takes longer than a restart may */
     void (*told)(void *ctx, const struct adp_news *news); /* may be NULL */
+    /* May be NULL. Each tenth of a second or more often, for as long as it runs. */
+    void (*tick)(void *ctx, uint64_t now_ns);
     void *ctx;
 };
-#define ADP_SUPERVISE_LISTENERS 16u
+#define ADP_SUPERVISE_LISTENERS 48u
 
 /* Makes the region and opens the log. ADP_EINVAL, ADP_ENOMEM, ADP_EIO. [control] */
 int adp_supervisor_create(struct adp_supervisor **ret,
                           const struct adp_supervisor_options *options,
                           struct adp_error *err);
 /* Starts a worker and sees to it, until SIGTERM or SIGINT, or adp_supervisor_stop, and all
- * is drained. SIGHUP reopens the log and tells the worker to reload. A second SIGTERM ends
- * the worker at once. 0; ADP_EIO: the log could not be written whole, or no worker could
+ * is drained. SIGHUP reopens the log and tells the worker to reload, or the next one if none
+ * was there to hear it. A second SIGTERM ends the worker at once. 0; ADP_EIO: the log could not be written whole, or no worker could
  * ever be started (argv[0] cannot be executed). [control], once */
 int adp_supervisor_run(struct adp_supervisor *supervisor, struct adp_error *err);
 /* As SIGTERM does. [any], also from a signal handler */

@@ -26,6 +26,12 @@ void adp_suspect_begin(struct adp_supervisor *s)
     }
 }
 
+/* Whether a's place is the one to give away: a free one, or the last death longer ago. */
+static bool goes_before(const struct adp_suspect *a, const struct adp_suspect *b)
+{
+    return !a->name[0] == !b->name[0] ? a->died_ns[0] < b->died_ns[0] : !a->name[0];
+}
+
 /* A free place, or that of the one whose last death is the longest ago. */
 static struct adp_suspect *place(struct adp_supervisor *s, const char *name)
 {
@@ -34,8 +40,7 @@ static struct adp_suspect *place(struct adp_supervisor *s, const char *name)
         struct adp_suspect *p = &s->suspect[i];
         if (strcmp(p->name, name) == 0)
             return p;
-        if (p->order != ADP_ORDER_QUARANTINE &&
-            (!best || p->died_ns[0] < best->died_ns[0]))
+        if (p->order != ADP_ORDER_QUARANTINE && (!best || goes_before(p, best)))
             best = p;
     }
     if (!best)
@@ -51,6 +56,7 @@ void adp_suspect_name(struct adp_supervisor *s, const char *name, uint64_t now_n
     if (!p || p->fresh)
         return;
     p->fresh = true;
+    p->deaths++;
     memmove(&p->died_ns[1], &p->died_ns[0], (ADP_DEATHS_KEPT - 1) * sizeof p->died_ns[0]);
     p->died_ns[0] = now_ns;
 }
@@ -92,6 +98,11 @@ void adp_suspect_end(struct adp_supervisor *s, uint64_t now_ns)
 
 void adp_suspect_clear(struct adp_supervisor *s)
 {
-    memset(s->suspect, 0, sizeof s->suspect);
+    for (uint32_t i = 0; i < ADP_SUSPECTS; i++) {
+        struct adp_suspect *p = &s->suspect[i];
+        memset(p->died_ns, 0, sizeof p->died_ns);
+        p->order = ADP_ORDER_RESTORE;
+        p->fresh = false;
+    }
     s->counts.quarantined = 0;
 }

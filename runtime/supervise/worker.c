@@ -213,6 +213,8 @@ static void insist(const struct adp_worker *w, const void *message, size_t len)
 
 enum adp_order adp_worker_order(const struct adp_worker *worker, const char *name)
 {
+    if (atomic_load_explicit(&worker->reloaded, memory_order_relaxed))
+        return ADP_ORDER_RESTORE;
     for (uint32_t i = 0; i < worker->welcome.n_orders; i++)
         if (strncmp(worker->welcome.order[i].name, name, ADP_POLICY_NAME) == 0)
             return (enum adp_order)worker->welcome.order[i].order;
@@ -244,11 +246,72 @@ void adp_worker_within(struct adp_worker *worker, const char *name, uint64_t now
     atomic_store_explicit(&head->within_ns, now_ns, memory_order_release);
 }
 
+static void insist_on(struct adp_worker *worker, enum adp_message_kind kind)
+{
+    struct adp_message m = { .kind = kind };
+    insist(worker, &m, sizeof m);
+}
+
+void adp_worker_reloading(struct adp_worker *worker)
+{
+    insist_on(worker, ADP_MESSAGE_RELOADING);
+}
+
 void adp_worker_reloaded(struct adp_worker *worker)
 {
-    struct adp_message m = { .kind = ADP_MESSAGE_RELOADED };
-    worker->welcome.n_orders = 0;
+    atomic_store_explicit(&worker->reloaded, true, memory_order_relaxed);
+    insist_on(worker, ADP_MESSAGE_RELOADED);
+}
+
+void adp_worker_unreloaded(struct adp_worker *worker)
+{
+    insist_on(worker, ADP_MESSAGE_UNRELOADED);
+}
+
+bool adp_worker_suspected(const struct adp_worker *worker, uint32_t i,
+                          struct adp_suspected *ret)
+{
+    if (i >= worker->welcome.n_orders)
+        return false;
+    const char *name = worker->welcome.order[i].name;
+    *ret = (struct adp_suspected) {
+        .name = name,
+        .deaths = worker->welcome.order[i].deaths,
+        .quarantined = adp_worker_order(worker, name) == ADP_ORDER_QUARANTINE,
+    };
+    return true;
+}
+
+/* --- the log --- */
+
+int adp_worker_log(struct adp_worker *worker, const struct adp_log_options *log,
+                   bool only_try, struct adp_error *err)
+{
+    enum { ANSWER_MS = 5000 };
+    struct adp_block_head *head = worker->block.head;
+    struct adp_log_message m = {
+        .head = { .kind = ADP_MESSAGE_LOG, .number = log->keep },
+        .rotate_bytes = log->rotate_bytes,
+        .only_try = only_try,
+    };
+    size_t len = strlen(log->path);
+    if (len >= sizeof m.path)
+        return adp_error_set(err, ADP_EINVAL, "the path of the log is too long");
+    memcpy(m.path, log->path, len);
+    /* Acquire, here and below: the answer is there with its number. Numbers go on where the
+     * worker before left them. */
+    m.head.use = 1 + atomic_load_explicit(&head->log_answered, memory_order_acquire);
     insist(worker, &m, sizeof m);
+    for (int ms = 0; ms < ANSWER_MS; ms++) {
+        if (atomic_load_explicit(&head->log_answered, memory_order_acquire) ==
+            m.head.use) {
+            size_t n = strnlen(head->log_why, sizeof head->log_why);
+            return n ? adp_error_set(err, ADP_EIO, "%.*s", (int)n, head->log_why) : 0;
+        }
+        usleep(1000);
+    }
+    return adp_error_set(err, ADP_EIO,
+                         "no answer from the supervisor, which writes the log");
 }
 
 /* --- connections --- */

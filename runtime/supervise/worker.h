@@ -63,8 +63,27 @@ void adp_worker_policies(struct adp_worker *worker, uint32_t generation,
                          const char *const *names, uint32_t n);
 /* Around calls of a policy that no lane is in: create, save, destroy. NULL: over. [control] */
 void adp_worker_within(struct adp_worker *worker, const char *name, uint64_t now_ns);
-/* A reload was made: nobody is in quarantine or suspected any more. [control] */
+/* A reload begins. It has ended: made, nobody is in quarantine or suspected any more; or
+ * refused. [control] */
+void adp_worker_reloading(struct adp_worker *worker);
 void adp_worker_reloaded(struct adp_worker *worker);
+void adp_worker_unreloaded(struct adp_worker *worker);
+
+/* A policy that workers died of. */
+struct adp_suspected {
+    const char *name; /* borrowed for the life of the worker */
+    uint64_t deaths;
+    bool quarantined;
+};
+/* Those known when this worker was started; false: no i-th. [any] */
+bool adp_worker_suspected(const struct adp_worker *worker, uint32_t i,
+                          struct adp_suspected *ret);
+
+/* Has the supervisor write the log elsewhere, all that was recorded before where it was; or
+ * only try whether it could. Of the options path, rotation and keep are taken. ADP_EIO: it could
+ * not, nothing has changed; or it did not answer in 5 s. [control] */
+int adp_worker_log(struct adp_worker *worker, const struct adp_log_options *log,
+                   bool only_try, struct adp_error *err);
 
 /* What was saved last under a name, borrowed until the next save; NULL: nothing. [control] */
 const void *adp_worker_saved(const struct adp_worker *worker, const char *name,

@@ -559,21 +559,26 @@ END_TEST
 
 START_TEST(serve_as_an_operator_writes_it)
 {
-    read_good("version: 1\n" POLICY "serve:\n"
-              "  listen: [ { unix: /run/a.sock, mode: 0666, group: web } ]\n"
-              "  token_file: ./token\n"
-              "  threads: 2\n"
-              "  limits: { head: 8KiB, idle: 2m, drain: 3s }\n"
-              "  headers: { tenant: [ X-Org, X-Team ] }\n"
-              "  bytes_per_token: 4\n"
-              "  outcomes: { listen: unix:/run/o.sock, fields: { ttft_s: a.B } }\n"
-              "  spop: 127.0.0.1:9402\n");
+    read_good(
+        "version: 1\n" POLICY "serve:\n"
+        "  listen: [ { unix: /run/a.sock, mode: 0666, group: web } ]\n"
+        "  token_file: ./token\n"
+        "  threads: 2\n"
+        "  supervise: false\n"
+        "  limits: { head: 8KiB, idle: 2m, drain: 3s, policy: 200ms, memory: 64MiB }\n"
+        "  headers: { tenant: [ X-Org, X-Team ] }\n"
+        "  bytes_per_token: 4\n"
+        "  outcomes: { listen: unix:/run/o.sock, fields: { ttft_s: a.B } }\n"
+        "  spop: 127.0.0.1:9402\n");
     const struct adp_serve_setting *s = &config->serve;
     ck_assert_str_eq(s->listen.list[0].address, "unix:/run/a.sock");
     ck_assert_uint_eq(s->listen.list[0].mode, 0666);
     ck_assert_str_eq(s->listen.list[0].group, "web");
     ck_assert_str_eq(s->token_file, "/etc/adp/token");
     ck_assert_uint_eq(s->threads, 2);
+    ck_assert(s->alone);
+    ck_assert_uint_eq(s->policy_ns, 200000000u);
+    ck_assert_uint_eq(s->memory_bytes, 67108864u);
     ck_assert_uint_eq(s->head_bytes, 8192);
     ck_assert_uint_eq(s->idle_ns, 120000000000u);
     ck_assert_uint_eq(s->drain_ns, 3000000000u);

@@ -258,6 +258,60 @@ START_TEST(what_is_beyond_knows_of_each_call_into_a_policy_at_a_reload)
 }
 END_TEST
 
+/* A log that somebody else writes: whether it could be moved is asked before anything is
+ * touched. */
+static struct {
+    char tried[512], moved[512];
+    int answer;
+} elsewhere;
+
+static int note_move(void *ctx, const struct adp_log_options *log, bool only_try,
+                     struct adp_error *err)
+{
+    (void)ctx;
+    snprintf(only_try ? elsewhere.tried : elsewhere.moved, sizeof elsewhere.tried, "%s",
+             log->path);
+    return elsewhere.answer < 0
+               ? adp_error_set(err, elsewhere.answer, "there is no such place")
+               : 0;
+}
+
+START_TEST(a_log_that_somebody_else_writes_is_moved_by_them)
+{
+    const struct adp_shape shape = { 1, 1 << 16, 1 << 20, 16 };
+    size_t bytes = adp_region_bytes(&shape);
+    void *at = aligned_alloc(4096, (bytes + 4095) & ~(size_t)4095);
+    struct adp_host_beyond beyond = { .recording = true,
+                                      .saved = nothing_saved,
+                                      .quarantined = no_quarantine,
+                                      .policies = no_news,
+                                      .within = note_within };
+    const struct adp_host_options options = { .beyond = &beyond };
+    ck_assert_ptr_nonnull(at);
+    memset(at, 0, bytes);
+    memset(&elsewhere, 0, sizeof elsewhere);
+    ck_assert_int_eq(adp_region_create(&beyond.region, at, bytes, &shape, 1, NULL), 0);
+    adp_runtime *rt = started(yaml("log", KV(0.5)), &options);
+    ck_assert_int_eq(reload(rt, yaml("other", KV(0.5))), ADP_EINVAL);
+    ck_assert_msg(error_has("which a reload cannot change here"), "%s", all_errors());
+    beyond.move_log = note_move;
+    elsewhere.answer = ADP_EIO;
+    ck_assert_int_eq(reload(rt, yaml("other", KV(0.5))), ADP_EIO);
+    ck_assert_msg(error_has("there is no such place"), "%s", all_errors());
+    ck_assert_uint_eq(stats(rt).generation, 1);
+    ck_assert_str_eq(elsewhere.moved, "");
+    elsewhere.answer = 0;
+    reloads(rt, yaml("log", KV(0.6)));
+    ck_assert_str_eq(elsewhere.moved, ""); /* it stays where it is */
+    reloads(rt, yaml("other", KV(0.5)));
+    ck_assert_str_eq(elsewhere.moved, elsewhere.tried);
+    ck_assert_str_eq(elsewhere.moved, adp_host_log_path(rt));
+    adp_runtime_close(rt, NULL);
+    adp_region_destroy(beyond.region);
+    free(at);
+}
+END_TEST
+
 START_TEST(a_state_that_is_refused_keeps_the_old_configuration)
 {
     adp_runtime *rt = started(yaml("log", COUNTER("format: 1")), NULL);
@@ -520,6 +574,7 @@ int main(void)
                    without_save_each_instance_takes_back_its_own_tickets_and_then_ends);
     tcase_add_test(t, members_are_matched_by_name_then_by_order);
     tcase_add_test(t, what_is_beyond_knows_of_each_call_into_a_policy_at_a_reload);
+    tcase_add_test(t, a_log_that_somebody_else_writes_is_moved_by_them);
     tcase_add_test(t, a_state_that_is_refused_keeps_the_old_configuration);
     tcase_add_loop_test(t, a_bad_file_keeps_the_old_and_says_everything, 0,
                         sizeof refused / sizeof refused[0]);

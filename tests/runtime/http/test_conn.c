@@ -692,6 +692,22 @@ START_TEST(what_is_owed_is_told_before_a_request_is_delivered)
 }
 END_TEST
 
+START_TEST(what_is_on_its_way_out_of_the_socket_counts_as_partly_read)
+{
+    struct driver *d = driver_create(usual);
+    adp_http_conn_reach(&d->conn, true);
+    ck_assert(d->standing.partly_read);
+    adp_http_conn_reach(&d->conn, false);
+    ck_assert(!d->standing.partly_read);
+    adp_http_conn_reach(&d->conn, true);
+    driver_send(d, GET("/a"));
+    ck_assert(!d->in_request.partly_read);
+    ck_assert_uint_eq(d->in_request.owed, 1);
+    ck_assert(!d->standing.partly_read);
+    driver_destroy(d);
+}
+END_TEST
+
 START_TEST(requests_behind_the_one_being_delivered_count_as_partly_read)
 {
     struct driver *d = driver_create(usual);
@@ -882,6 +898,7 @@ static void add_life(TCase *t)
 {
     tcase_add_test(t, what_is_owed_is_told_before_a_request_is_delivered);
     tcase_add_test(t, requests_behind_the_one_being_delivered_count_as_partly_read);
+    tcase_add_test(t, what_is_on_its_way_out_of_the_socket_counts_as_partly_read);
     tcase_add_test(t, an_adopted_connection_is_answered_what_it_is_owed);
     tcase_add_test(t, draining_finishes_what_has_begun_and_says_close);
     tcase_add_test(t, draining_reads_a_begun_request_to_its_end);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """admitperf serve, as a gateway, an operator, Prometheus and systemd meet it.
 
-python3 serve.py PROGRAM: prints one line for each claim. Ports are free ones, everything started
+python3 serve.py PROGRAM [OPTION...], of serve: prints one line for each claim. Ports are free ones, everything started
 here ends with it.
 """
 import ctypes
@@ -20,7 +20,7 @@ import tempfile
 import threading
 import time
 
-PROGRAM = sys.argv[1]
+PROGRAM, *OPTIONS = sys.argv[1:]
 folder = tempfile.mkdtemp(prefix="adp-serve-")
 os.chdir(folder)
 failed = 0
@@ -93,7 +93,7 @@ class Sidecar:
         with open("a.yaml", "w") as f:
             f.write(config)
         self.process = subprocess.Popen(
-            [PROGRAM, "serve", "-c", "a.yaml"], stdin=subprocess.DEVNULL, stdout=self.said, stderr=self.said,
+            [PROGRAM, "serve", "-c", "a.yaml", *OPTIONS], stdin=subprocess.DEVNULL, stdout=self.said, stderr=self.said,
             preexec_fn=more.pop("before", lambda: ctypes.CDLL(None).prctl(1, signal.SIGKILL)), **more)
         running.append(self.process)
         self.http = until(20, lambda: self.address("http") or self.process.poll() is not None)
@@ -399,7 +399,7 @@ def under_systemd():
         for i, given in enumerate((tcp, udp)):
             os.dup2(given.fileno(), 3 + i)  # inheritable
         os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS="2", NOTIFY_SOCKET=os.path.abspath("notify"))
-        os.execv(PROGRAM, [PROGRAM, "serve", "-c", "a.yaml"])
+        os.execv(PROGRAM, [PROGRAM, "serve", "-c", "a.yaml", *OPTIONS])
 
     s = Sidecar(yaml("serve: { listen: unix:%s/unused.sock, outcomes: { listen: 127.0.0.1:1 } }\n" % folder,
                      log="systemd.jsonl"), before=before, close_fds=False)

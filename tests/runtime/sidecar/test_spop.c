@@ -339,6 +339,47 @@ START_TEST(what_breaks_the_protocol_ends_it_with_a_reason)
 }
 END_TEST
 
+/* As the process does that goes on with another's connection. */
+START_TEST(a_connection_goes_on_without_its_hello)
+{
+    const adp_decision d = { .action = ADP_DEFER,
+                             .status = 503,
+                             .reason = "queue_depth" };
+    ck_assert_uint_eq(adp_spop_agreed(spop), 0);
+    ck_assert(!adp_spop_resume(spop, 255));
+    ck_assert(!adp_spop_resume(spop, 16385));
+    ck_assert(adp_spop_resume(spop, 16380));
+    ck_assert_uint_eq(adp_spop_agreed(spop), 16380);
+    ck_assert(adp_spop_answer(spop, 7, 9, &d));
+    notify(5, 6, "r1");
+    ck_assert_int_eq(feed(65536), ADP_SPOP_READ);
+    ck_assert_str_eq(types(), "103 103");
+    ck_assert(says("\x07\x09\x01\x03\x02\x07verdict\x08\x05"
+                   "defer"));
+    ck_assert(says("\x05\x06\x01\x03\x02\x07verdict\x08\x05"
+                   "admit"));
+}
+END_TEST
+
+START_TEST(a_frame_is_known_before_it_is_taken)
+{
+    uint64_t stream = 0, frame = 0;
+    notify(5, 6, "r1");
+    ck_assert_uint_eq(adp_spop_frame((char *)sent, 3), 0);
+    ck_assert_uint_eq(adp_spop_frame((char *)sent, 4), n_sent);
+    ck_assert(adp_spop_asks((char *)sent, n_sent, &stream, &frame));
+    ck_assert_uint_eq(stream, 5);
+    ck_assert_uint_eq(frame, 6);
+    ck_assert(!adp_spop_asks((char *)sent, 10, &stream, &frame)); /* cut in its head */
+    n_sent = 0;
+    hello("2.0", false);
+    ck_assert(!adp_spop_asks((char *)sent, n_sent, &stream, &frame));
+    n_sent = 0;
+    end(begin(3, 3, 1, 1)); /* aborted */
+    ck_assert(!adp_spop_asks((char *)sent, n_sent, &stream, &frame));
+}
+END_TEST
+
 START_TEST(facts_come_in_any_type)
 {
     hello("2.0", false);
@@ -379,6 +420,8 @@ int main(void)
     tcase_add_test(t, ours_is_said_once);
     tcase_add_loop_test(t, what_breaks_the_protocol_ends_it_with_a_reason, 0, BREACHES);
     tcase_add_test(t, facts_come_in_any_type);
+    tcase_add_test(t, a_connection_goes_on_without_its_hello);
+    tcase_add_test(t, a_frame_is_known_before_it_is_taken);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

@@ -140,9 +140,9 @@ static void adopt_all(void)
 
 int main(int argc, char **argv)
 {
-    static struct adp_host_beyond beyond = { NULL,       false,       NULL,
-                                             saved,      quarantined, policies,
-                                             save_begin, save_end,    within };
+    static struct adp_host_beyond beyond = { NULL,        false,    NULL,       saved,
+                                             quarantined, policies, save_begin, save_end,
+                                             within,      NULL };
     const struct adp_host_options options = { .beyond = &beyond };
     const struct adp_http_options http = {
         .calls = { .request = request, .standing = standing, .tick = tick }

@@ -1,0 +1,541 @@
+# SPDX-License-Identifier: MIT
+"""admitperf serve with policies that crash, hang, exit, overflow and leak, and with its processes
+killed, under clients that keep their connections.
+
+python3 supervised.py PROGRAM POLICIES: prints one line for each claim. Clients never try again: a
+connection that ends under them is a request that failed.
+"""
+import ctypes
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+PROGRAM, POLICIES = sys.argv[1:]
+folder = tempfile.mkdtemp(prefix="adp-supervised-")
+os.chdir(folder)
+failed = 0
+# Where it is built with sanitizers: it is to die of what it dies of.
+os.environ["ASAN_OPTIONS"] = os.environ["TSAN_OPTIONS"] = (
+    "handle_segv=0:handle_abort=0:handle_sigbus=0:detect_leaks=0:use_sigaltstack=0")
+
+
+def claim(text, holds, why=""):
+    global failed
+    failed += not holds
+    print("%s - %s%s" % ("ok" if holds else "not ok", text, "" if holds else "\n# found: %s" % (why,)))
+    sys.stdout.flush()
+
+
+def until(seconds, question):
+    end = time.monotonic() + seconds
+    while True:
+        answer = question()
+        if answer or time.monotonic() > end:
+            return answer
+        time.sleep(0.005)
+
+
+def die_with_us():
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+
+
+class Connection:
+    """One kept connection; the n-th answer is the n-th request's."""
+
+    def __init__(self, at):
+        if at.startswith("unix:"):
+            self.s = socket.socket(socket.AF_UNIX)
+            self.s.connect(at[5:])
+        else:
+            host, port = at.rsplit(":", 1)
+            self.s = socket.create_connection((host, int(port)))
+        self.s.settimeout(30)
+        self.buffer = b""
+
+    def send(self, method, path, headers=(), body=b""):
+        head = "%s %s HTTP/1.1\r\nHost: x\r\n" % (method, path)
+        head += "".join("%s: %s\r\n" % h for h in headers)
+        if body or method == "POST":
+            head += "Content-Length: %d\r\n" % len(body)
+        self.s.sendall(head.encode() + b"\r\n" + body)
+
+    def more(self):
+        got = self.s.recv(65536)
+        if not got:
+            raise ConnectionError("the connection ended")
+        self.buffer += got
+
+    def receive(self):
+        while b"\r\n\r\n" not in self.buffer:
+            self.more()
+        head, self.buffer = self.buffer.split(b"\r\n\r\n", 1)
+        first, *rest = head.decode().split("\r\n")
+        headers = {k.lower(): v for k, v in (line.split(": ", 1) for line in rest)}
+        length = int(headers["content-length"])
+        while len(self.buffer) < length:
+            self.more()
+        body, self.buffer = self.buffer[:length], self.buffer[length:]
+        return int(first.split()[1]), headers, body.decode()
+
+    def ask(self, *args, **more):
+        self.send(*args, **more)
+        return self.receive()
+
+    def auth(self, id_, tenant=None, **more):
+        headers = [("X-Request-Id", id_)] + ([("X-Tenant", tenant)] if tenant else [])
+        headers += [(k.replace("_", "-"), v) for k, v in more.items()]
+        return self.ask("GET", "/v1/auth", headers)
+
+    def decide(self, id_, tenant=None):
+        facts = {"tenant": tenant} if tenant else {}
+        return self.ask("POST", "/v1/decide", body=json.dumps({"request_id": id_, "facts": facts}).encode())
+
+
+class Sidecar:
+    number = 0
+
+    def __init__(self, way, serve="", policy="", log=None, argv=(), env=None):
+        Sidecar.number += 1
+        self.name = "s%d" % Sidecar.number
+        self.log = log or self.name + ".jsonl"
+        self.config = ("version: 1\nexperiment: e\nlog: { path: %s }\n"
+                       "policy: { use: %s/crash_%s.so%s }\n"
+                       "serve: { listen: [ 127.0.0.1:0, { unix: %s/%s.sock } ], outcomes: { listen: %s }%s }\n" %
+                       (self.log, POLICIES, way, policy, folder, self.name,
+                        "{ unix: %s/%s.out }" % (folder, self.name), serve))
+        self.write(self.config)
+        self.start(argv, env)
+
+    def write(self, config):
+        with open(self.name + ".yaml", "w") as f:
+            f.write(config)
+
+    def start(self, argv=(), env=None):
+        self.said = open(self.name + ".said", "w")
+        self.process = subprocess.Popen([PROGRAM, "serve", "-c", self.name + ".yaml", *argv], stdin=subprocess.DEVNULL,
+                                        stdout=self.said, stderr=self.said, preexec_fn=die_with_us, env=env)
+        self.at = until(30, lambda: self.addresses() or self.process.poll() is not None)
+
+    def text(self):
+        with open(self.name + ".said") as f:
+            return f.read()
+
+    def addresses(self):
+        found = re.findall(r"^admitperf: http on (\S+)$", self.text(), re.M)
+        return found if len(found) == 2 and "outcomes on" in self.text() else None
+
+    def worker(self):
+        """The one process whose parent ours is; None: there is none now."""
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open("/proc/%s/stat" % pid) as f:
+                    stat = f.read().rsplit(")", 1)[1].split()
+            except OSError:
+                continue
+            if stat[1] == str(self.process.pid) and stat[0] != "Z":
+                return int(pid)
+
+    def metrics(self):
+        page = Connection(self.at[1]).ask("GET", "/metrics")[2]
+        return {k: float(v) for k, v in (line.rsplit(" ", 1) for line in page.split("\n") if line and line[0] != "#")}
+
+    def deaths(self):
+        return {k.split('"')[1]: v for k, v in self.metrics().items() if k.startswith("admitperf_worker_deaths_total")}
+
+    def stop(self, signal_=signal.SIGTERM):
+        self.process.send_signal(signal_)
+        return self.process.wait(30)
+
+    def lines(self, log=None):
+        with open(log or self.log) as f:
+            return [json.loads(line) for line in f]
+
+    def decisions(self):
+        return [line for line in self.lines() if line.get("verdict")]
+
+
+# --- the crash set under load --------------------------------------------------------------------------
+
+CLIENTS, REQUESTS = 8, 60
+# Of each way: what the line says, how the death is counted, what is said of it, and more of `serve:`.
+# `exact`: it dies in the very request. What is killed from outside may die a moment later: between a
+# request's arrival and its decision there may be no record, between its record and its answer two
+# words of it.
+WAYS = {
+    "segv": ("the policy died of SIGSEGV", "signal", "died of a signal (SIGSEGV)", "", True),
+    "overflow": ("the policy died of SIGSEGV", "signal", "died of a signal (SIGSEGV)", "", True),
+    "abort": ("the policy died of SIGABRT", "signal", "died of a signal (SIGABRT)", "", True),
+    "exit": ("the policy ended the process", "exit", "exited (status 3)", "", True),
+    "hang": ("the policy did not return", "hang", "did not return from a policy", ", limits: { policy: 100ms }", True),
+    "leak": (None, "memory", "grew beyond its memory", ", limits: { memory: 100MiB }", False),
+}
+
+
+class Client(threading.Thread):
+    def __init__(self, s, n):
+        super().__init__()
+        self.s, self.n, self.answers, self.trouble = s, n, {}, []
+
+    def run(self):
+        try:
+            c = Connection(self.s.at[self.n % 2])  # TCP, unix
+            for i in range(REQUESTS):
+                id_ = "c%d-%d" % (self.n, i)
+                crash = "crash" if (i + self.n * 3) % 20 == 10 else None
+                answer = c.decide(id_, crash) if self.n % 4 > 1 else c.auth(id_, crash)
+                self.answers[id_] = answer
+        except Exception as e:
+            self.trouble.append("client %d, %d answers: %r" % (self.n, len(self.answers), e))
+
+
+def in_time(s, way, took):
+    """Asked only where the machine has time for it: it may be building other things."""
+    with open("/proc/%d/schedstat" % s.worker()) as f:
+        waited = int(f.read().split()[1]) / 1e9
+    what = "%s: the next worker is there within 100 ms" % way
+    if waited > 0.02:
+        print("ok - %s # SKIP it had to wait %.0f ms for a processor" % (what, waited * 1000))
+    else:
+        claim(what, took < 0.1, (took, waited))
+
+
+def load(way):
+    word, cause, said, more, exact = WAYS[way]
+    s = Sidecar(way, more)
+    clients = [Client(s, n) for n in range(CLIENTS)]
+    for c in clients:
+        c.start()
+    for c in clients:
+        c.join()
+    answers = {k: v for c in clients for k, v in c.answers.items()}
+    claim("%s: no request fails, whoever asks" % way, not any(c.trouble for c in clients) and
+          len(answers) == CLIENTS * REQUESTS and all(a[0] == 200 and a[1]["x-admit-verdict"] == "admit"
+                                                     for a in answers.values()),
+          ([c.trouble for c in clients], s.text()))
+    page = s.metrics()
+    deaths = s.deaths()
+    claim("%s: the first death restores, the second starts afresh, the third is the last" % way,
+          deaths[cause] == 3 and sum(deaths.values()) == 3 and page["admitperf_worker_restarts_total"] == 3 and
+          page['admitperf_policy_deaths_total{policy="crash_%s"}' % way] == 3 and
+          page['admitperf_policy_quarantined{policy="crash_%s"}' % way] == 1, (deaths, s.text()))
+    claim("%s: nobody's connection is cut" % way, all(v == 0 for k, v in page.items() if "connections_cut" in k), page)
+    claim("%s: it is said, with the policy's name" % way,
+          len(re.findall(r"the worker %s, policy crash_%s, " % (re.escape(said), way), s.text())) == 3, s.text())
+    in_time(s, way, page['admitperf_worker_restart_seconds{which="last"}'])
+    worst = page['admitperf_worker_restart_seconds{which="longest"}']
+    code = s.stop()
+    claim("%s: and it ends well" % way, code == 0, (code, s.text()))
+    decisions = s.decisions()
+    ids = [d["request_id"] for d in decisions]
+    missing, twice = len(set(answers) - set(ids)), len(ids) - len(set(ids))
+    claim("%s: each request has its line, and one" % way,
+          set(ids) <= set(answers) and (not missing if exact else missing <= 3) and not twice and
+          not any("dropped" in line for line in s.lines()), (missing, twice))
+    faults = [d for d in decisions if d["fault"] and "quarantine" not in d["fault"]]
+    claim("%s: the lines of those it died in say so, and of which policy" % way,
+          all(d["policy"] == "crash_%s" % way and d["verdict"] == "admit" for d in faults) and
+          (not exact or [d["fault"] for d in faults] == [word] * 3), [d["fault"] for d in faults])
+    rest = {k: a for k, a in answers.items() if a[1]["x-admit-id"] == "0" * 16}
+    claim("%s: who was answered by on_error is who it died in" % way,
+          not exact or set(rest) == {d["request_id"] for d in faults}, (list(rest), faults))
+    print("# %s: restart at worst %.0f ms" % (way, worst * 1000))
+
+
+# --- one thing at a time -----------------------------------------------------------------------------
+
+
+def answering():
+    """What is owed is answered in the way that was asked for."""
+    s = Sidecar("abort", policy=", on_error: reject")
+    c = Connection(s.at[0])
+    status, headers, body = c.decide("r1", "crash")
+    d = json.loads(body)
+    claim("on_error: reject answers as a refusal, as an object", status == 503 and not d["admitted"] and
+          d["reason"] == "policy_error" and "died" in d["fault"], (status, d))
+    status, headers, body = c.ask("GET", "/v1/auth/nginx", [("X-Tenant", "crash"), ("X-Request-Id", "r2")])
+    claim("and in the status that the gateway understands", status == 403 and headers["x-admit-status"] == "503" and
+          headers["x-admit-reason"] == "policy_error" and not body, (status, headers))
+    s.stop()
+    lines = {d["request_id"]: d for d in s.decisions()}
+    claim("and the lines say as much", all(lines[r]["verdict"] == "reject" and lines[r]["reason"] == "policy_error" and
+                                           lines[r]["fault"] == "the policy died of SIGABRT" for r in ("r1", "r2")), lines)
+    # Two are decided when the third of the same packet kills: all are answered, in order.
+    s = Sidecar("abort")
+    c = Connection(s.at[1])
+    c.s.sendall(b"".join(b"GET /v1/auth HTTP/1.1\r\nHost: x\r\nX-Request-Id: p%d\r\nX-Tenant: %s\r\n\r\n" %
+                         (i, b"crash" if i == 3 else b"t") for i in (1, 2, 3)))
+    got = [c.receive()[1]["x-admit-id"] for _ in range(3)]
+    claim("what was decided before is answered as decided", got[0] != got[1] != got[2] and got[2] == "0" * 16 and
+          "0" * 16 not in got[:2], got)
+    status, _, body = c.ask("POST", "/v1/outcome", body=json.dumps({"id": got[0], "status": 200, "ttft_ms": 5}).encode())
+    claim("and its outcome finds it", (status, json.loads(body)) == (200, {"outcome": "settled"}), body)
+    s.stop()
+    claim("in the log too", [1 for line in s.lines() if line.get("id") == got[0] and "outcome" in line], s.lines())
+
+
+def restoring():
+    s = Sidecar("segv")
+    c = Connection(s.at[0])
+
+    def count(what):
+        return int(c.auth("q", X_SLO_Class=what)[1]["x-admit-retry-after-ms"]) - 1
+
+    for i in range(5):
+        c.auth("r%d" % i)
+    time.sleep(1.3)  # saved each second
+    c.auth("x1", "crash")
+    claim("state: the first death restores it", (count("asked"), count("made")) == (5, 2), s.text())
+    c.auth("x2", "crash")
+    claim("state: the second starts afresh", (count("asked"), count("made")) == (0, 1), s.text())
+    c.auth("x3", "crash")
+    status, headers, body = c.decide("q3")
+    claim("state: the third puts it in quarantine", status == 200 and "quarantine" in json.loads(body)["fault"], body)
+    status, _, body = c.ask("POST", "/v1/reload")
+    claim("state: until a reload", status == 200 and count("made") == 1 and
+          s.metrics()['admitperf_policy_quarantined{policy="crash_segv"}'] == 0, body)
+    s.stop()
+
+
+def reloading():
+    s = Sidecar("segv")
+    c = Connection(s.at[0])
+    before = s.metrics()
+    hash_ = [k for k in before if k.startswith("admitperf_config_info")]
+    s.write("nonsense")
+    c.auth("x1", "crash")
+    claim("reload: a worker goes on with what was in force, whatever the file says by now",
+          [k for k in s.metrics() if k.startswith("admitperf_config_info")] == hash_, s.text())
+    s.write(s.config.replace(s.log, "moved.jsonl"))
+    s.process.send_signal(signal.SIGHUP)
+    claim("reload: SIGHUP reaches the worker", until(10, lambda: s.metrics()["admitperf_reloads_total"] == 1), s.text())
+    c.auth("m1")
+    # Before anybody can have heard of it, its worker is gone.
+    os.kill(s.process.pid, signal.SIGSTOP)
+    os.kill(s.worker(), signal.SIGKILL)
+    os.kill(s.process.pid, signal.SIGHUP)
+    os.kill(s.process.pid, signal.SIGCONT)
+    claim("reload: SIGHUP without a worker reaches the next one",
+          until(10, lambda: s.metrics()["admitperf_worker_restarts_total"] == 2 and
+                s.metrics()["admitperf_reloads_total"] == 1), s.text())
+    c.auth("m2")
+    code = s.stop()
+    moved = [d["request_id"] for d in s.lines("moved.jsonl") if d.get("verdict")]
+    claim("reload: the log goes where the configuration says, and stays there", code == 0 and moved == ["m1", "m2"] and
+          [d["request_id"] for d in s.decisions()] == ["x1"], (moved, s.decisions()))
+
+
+def killing():
+    s = Sidecar("hang", ", threads: 2")
+    c = [Connection(s.at[n % 2]) for n in range(4)]
+    settled = [k.auth("a%d" % n)[1]["x-admit-id"] for n, k in enumerate(c)]
+    os.kill(s.worker(), signal.SIGKILL)
+    claim("kill -9 of the worker: kept connections go on", all(k.auth("b%d" % n)[0] == 200 for n, k in enumerate(c)), s.text())
+    claim("kill -9 of the worker: it is nobody's fault", not [k for k in s.metrics() if "policy_deaths" in k], s.text())
+    out = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    out.connect(s.name + ".out")
+    out.send(json.dumps({"id": settled[0], "status": 200, "ttft_ms": 3}).encode())
+    claim("kill -9 of the worker: outcomes as datagrams find decisions of the one before",
+          until(5, lambda: s.metrics()['admitperf_outcomes_total{fate="settled"}'] == 1), s.metrics())
+    worker = s.worker()
+    s.process.kill()
+    s.process.wait()
+    claim("kill -9 of the supervisor: the worker ends too", until(5, lambda: not os.path.exists("/proc/%d" % worker) or
+                                                                 open("/proc/%d/stat" % worker).read().split()[2] == "Z"))
+    claim("kill -9 of the supervisor: the log is whole as far as it goes",
+          {d["request_id"] for d in s.decisions()} >= {"a0", "a1", "a2", "a3"}, s.decisions())
+    s.start()
+    claim("kill -9 of the supervisor: started again it takes its place", s.at and Connection(s.at[1]).auth("c")[0] == 200, s.text())
+    claim("stopped, it leaves no path", s.stop() == 0 and not os.path.exists(s.name + ".sock") and
+          not os.path.exists(s.name + ".out"), os.listdir("."))
+
+
+def stopping():
+    s = Sidecar("hang", ", limits: { policy: 300ms }")
+    c, other = Connection(s.at[0]), Connection(s.at[1])
+    other.auth("before")
+    c.send("GET", "/v1/auth", [("X-Request-Id", "x"), ("X-Tenant", "crash")])
+    until(5, lambda: False if not s.worker() else True)
+    time.sleep(0.1)
+    s.process.send_signal(signal.SIGTERM)
+    status, headers, _ = c.receive()
+    claim("SIGTERM while a policy hangs: who waits is answered all the same, and told that it is the last",
+          status == 200 and headers["x-admit-id"] == "0" * 16 and headers.get("connection") == "close", headers)
+    code = s.process.wait(30)
+    lines = {d["request_id"]: d["fault"] for d in s.decisions()}
+    claim("SIGTERM while a policy hangs: it ends well, everything is written",
+          code == 0 and lines == {"before": None, "x": "the policy did not return"}, (code, lines, s.text()))
+    # Just when one has died.
+    s = Sidecar("segv")
+    c = Connection(s.at[0])
+    c.auth("a")
+    os.kill(s.process.pid, signal.SIGSTOP)
+    c.send("GET", "/v1/auth", [("X-Request-Id", "x"), ("X-Tenant", "crash")])
+    until(5, lambda: s.worker() is None)
+    os.kill(s.process.pid, signal.SIGTERM)
+    os.kill(s.process.pid, signal.SIGCONT)
+    answered = None
+    try:
+        answered = c.receive()[0]
+    except OSError:
+        pass
+    code = s.process.wait(30)
+    lines = [d["request_id"] for d in s.decisions()]
+    claim("SIGTERM at a death: what is owed is answered, it ends well, everything is written",
+          code == 0 and answered == 200 and lines == ["a", "x"], (code, answered, lines, s.text()))
+
+
+def alone():
+    for more, argv in ((", supervise: false", ()), ("", ("--one-process",))):
+        s = Sidecar("segv", more, argv=argv)
+        claim("one process: %s" % (argv or more[2:],), s.worker() is None and
+              not [k for k in s.metrics() if "worker" in k], s.text())
+        c = Connection(s.at[0])
+        c.send("GET", "/v1/auth", [("X-Tenant", "crash")])
+        code = s.process.wait(30)
+        claim("one process: a policy ends it", code == -signal.SIGSEGV, code)
+
+
+def starting():
+    s = Sidecar("segv", policy=", enforce: 7")
+    claim("what is wrong with the configuration ends it, and is said once",
+          s.process.wait(30) == 2 and s.text().count("enforce is out of range") == 1 and not os.path.exists(s.log), s.text())
+    os.mkdir("folder.jsonl")
+    s = Sidecar("segv", log="folder.jsonl")
+    claim("so does a log that cannot be written", s.process.wait(30) == 2 and "folder.jsonl" in s.text(), s.text())
+
+
+class Haproxy:
+    """HAProxy's side of SPOP, with pipelining; numbers stay below 240, where they are one byte."""
+
+    def __init__(self, at):
+        host, port = at.rsplit(":", 1)
+        self.s = socket.create_connection((host, int(port)))
+        self.s.settimeout(30)
+        self.buffer = b""
+        self.s.sendall(self.frame(1, 0, 0, self.pair("supported-versions", "2.0") +
+                                  self.text("max-frame-size") + b"\x03\xfc\xf0\x06" + self.pair("capabilities", "pipelining")))
+        self.receive()
+
+    @staticmethod
+    def text(word):
+        return bytes([len(word)]) + word.encode()
+
+    def pair(self, key, value):
+        return self.text(key) + b"\x08" + self.text(value)
+
+    @staticmethod
+    def frame(type_, stream, frame, payload):
+        body = bytes([type_, 0, 0, 0, 1, stream, frame]) + payload
+        return len(body).to_bytes(4, "big") + body
+
+    def notify(self, stream, frame, id_, tenant):
+        return self.frame(3, stream, frame, self.text("ask") + b"\x02" + self.pair("request_id", id_) + self.pair("tenant", tenant))
+
+    def receive(self):
+        """Stream, frame, and the texts that are set."""
+        while len(self.buffer) < 4 or len(self.buffer) < 4 + int.from_bytes(self.buffer[:4], "big"):
+            got = self.s.recv(65536)
+            if not got:
+                raise ConnectionError("the connection ended")
+            self.buffer += got
+        n = 4 + int.from_bytes(self.buffer[:4], "big")
+        f, self.buffer = self.buffer[4:n], self.buffer[n:]
+        return f[0], f[5], f[6], dict(re.findall(rb"\x01\x03\x02.(verdict|id|reason)\x08.([a-z0-9_]+)", f[7:], re.S))
+
+
+def haproxy():
+    s = Sidecar("abort", ", spop: 127.0.0.1:0")
+    at = re.search(r"spop on (\S+)", s.text())[1]
+    peers = [Haproxy(at) for _ in range(3)]
+    acks, sent = {}, []
+    for round_ in range(8):
+        for n, p in enumerate(peers):
+            batch = b""
+            for k in range(8):
+                id_ = "h%d-%d-%d" % (round_, n, k)
+                crash = (round_, n, k) in ((2, 1, 3), (4, 2, 0))
+                sent.append(id_)
+                batch += p.notify(round_ + 1, k + 1, id_, "crash" if crash else "t")
+            p.s.sendall(batch)
+        for n, p in enumerate(peers):
+            for k in range(8):
+                type_, stream, frame, vars_ = p.receive()
+                acks["h%d-%d-%d" % (round_, n, k)] = (type_, stream, frame) == (103, round_ + 1, k + 1) and vars_
+    claim("spop: each frame has its acknowledgement, in order, on the connection it came by",
+          set(acks) == set(sent) and all(v and v[b"verdict"] == b"admit" for v in acks.values()),
+          {k: v for k, v in acks.items() if not v})
+    claim("spop: those it died in are answered by on_error, what was decided before as decided",
+          {k for k, v in acks.items() if v and v[b"id"] == b"0" * 16} == {"h2-1-3", "h4-2-0"}, acks)
+    page = s.metrics()
+    claim("spop: it died twice, and no connection was cut", page["admitperf_worker_restarts_total"] == 2 and
+          all(v == 0 for k, v in page.items() if "connections_cut" in k), page)
+    code = s.stop()
+    ids = [d["request_id"] for d in s.decisions()]
+    claim("spop: and each request has its line", code == 0 and sorted(ids) == sorted(sent), (code, len(ids), len(sent)))
+
+
+def watching():
+    told = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    told.bind("notify")
+    told.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+    told.settimeout(10)
+    s = Sidecar("segv", env=dict(os.environ, NOTIFY_SOCKET=os.path.abspath("notify"), WATCHDOG_USEC="200000"))
+    c = Connection(s.at[0])
+    c.auth("x", "crash")
+    c.auth("y")
+    s.stop()
+    words, senders = [], set()
+    told.settimeout(0)
+    try:
+        while True:
+            text, extra, _, _ = told.recvmsg(100, 1024)
+            words.append(text.decode())
+            senders.add(int.from_bytes(extra[0][2][:4], "little"))
+    except OSError:
+        pass
+    claim("systemd: it hears of start and stop from the process it knows, which lives through it all",
+          senders == {s.process.pid} and "READY=1" in words and [w for w in words if w != "WATCHDOG=1"][-1] == "STOPPING=1", (words, senders))
+
+
+def feeding():
+    told = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    told.bind("watchdog")
+    told.settimeout(10)
+    for argv in ((), ("--one-process",)):
+        s = Sidecar("segv", argv=argv, env=dict(os.environ, NOTIFY_SOCKET=os.path.abspath("watchdog"), WATCHDOG_USEC="200000"))
+        words = [told.recv(100) for _ in range(4)]
+        claim("systemd: its watchdog is fed, %s" % (" ".join(argv) or "supervised"), words.count(b"WATCHDOG=1") >= 2, words)
+        s.stop()
+        told.settimeout(0.2)
+        try:
+            while True:
+                told.recv(100)
+        except OSError:
+            told.settimeout(10)
+
+
+try:
+    for way in WAYS:
+        load(way)
+    answering()
+    restoring()
+    reloading()
+    killing()
+    stopping()
+    haproxy()
+    alone()
+    starting()
+    watching()
+    feeding()
+finally:
+    os.chdir("/")
+    shutil.rmtree(folder, ignore_errors=True)
+sys.exit(failed != 0)
