@@ -47,6 +47,8 @@ static const double MEAN_WEIGHT = 1.0 / 32.0; /* of the last prompt in the mean 
 static const uint64_t RATE_WINDOW_NS = 10u * UINT64_C(1000000000);
 static const double RETRY_CAP_MS = 30000.0; /* llm-d #2487 */
 static const double RETRY_SPREAD = 0.5;
+/* A deadline beyond it is none: the line would be as long. As ttft_slo_ms goes. */
+static const double LONGEST_DEADLINE_MS = 86400000.0;
 
 static const adp_signal signals[] = {
     [QUEUE] = { .name = "queue_depth", .unit = "requests" },
@@ -150,6 +152,11 @@ static void read_on(struct line *l, uint64_t now_ns)
     move_front(l, l->front + s * l->read_per_s);
 }
 
+static bool has_deadline(const adp_request *r)
+{
+    return r->present & ADP_DEADLINE && r->ttft_deadline_ms <= LONGEST_DEADLINE_MS;
+}
+
 /* What a request would wait for, seconds. */
 struct estimate {
     double own, engine; /* prompts before it, by the line and by the engine's queue */
@@ -163,7 +170,7 @@ static struct estimate estimate_of(const struct backlog *b, const adp_view *v,
     const struct line *l = &b->line;
     double per_s = v->param[PREFILL_TOKENS_PER_S];
     double mean = l->mean > 0.0 ? l->mean : tokens;
-    bool deadline = v->request->present & ADP_DEADLINE;
+    bool deadline = has_deadline(v->request);
     return (struct estimate) {
         .own = (l->end - l->front) / (per_s * b->share),
         .engine = adp_has(v, QUEUE) ? v->signal[QUEUE] * mean / per_s : 0.0,
@@ -209,8 +216,7 @@ static void decide(void *self, const adp_view *v, adp_verdict *w)
     if (e.alone > e.slo) {
         adp_margin_above(w, margin);
         adp_reject(w,
-                   r->present & ADP_DEADLINE ? ADP_R_DEADLINE_INFEASIBLE
-                                             : ADP_R_REQUEST_TOO_LARGE,
+                   has_deadline(r) ? ADP_R_DEADLINE_INFEASIBLE : ADP_R_REQUEST_TOO_LARGE,
                    ADP_NONE);
     } else if (too_many > 0.0) {
         double per_s = adp_rate_per_s(&l->left, v->now_ns, RATE_WINDOW_NS);

@@ -110,6 +110,21 @@ START_TEST(a_line_survives_a_reload)
 }
 END_TEST
 
+/* Or one request of 10^12 tokens and as patient would keep all others out for as long. */
+START_TEST(a_deadline_of_more_than_a_day_is_none)
+{
+    stage_create(&s, NULL, 0);
+    s.request.present = ADP_DEADLINE;
+    s.request.ttft_deadline_ms = 86400000.0;
+    ck_assert_uint_eq(ask(86400001, 0)->reason, ADP_R_DEADLINE_INFEASIBLE);
+    s.request.ttft_deadline_ms = 86400001.0;
+    ck_assert_uint_eq(ask(2001, 0)->reason, ADP_R_REQUEST_TOO_LARGE);
+    s.request.ttft_deadline_ms = 1e300;
+    ck_assert_uint_eq(ask(1000000000000u, 0)->reason, ADP_R_REQUEST_TOO_LARGE);
+    ck_assert_uint_eq(ask(2000, 0)->action, ADP_ADMIT);
+}
+END_TEST
+
 START_TEST(a_deadline_goes_before_the_objective)
 {
     stage_create(&s, NULL, 0);
@@ -366,6 +381,7 @@ int main(void)
     tcase_add_loop_test(t, a_line_is_as_worked_out_by_hand, 0, STAGE_N(rows));
     tcase_add_loop_test(t, a_line_survives_a_reload, 0, STAGE_N(rows));
     tcase_add_test(t, a_deadline_goes_before_the_objective);
+    tcase_add_test(t, a_deadline_of_more_than_a_day_is_none);
     tcase_add_loop_test(t, an_outcome_moves_the_line, 0, STAGE_N(ends));
     tcase_add_test(t, a_late_outcome_does_not_read_what_came_after);
     tcase_add_test(t, what_is_in_flight_is_bounded_too);
