@@ -22,7 +22,8 @@ function whole(held) {
 
 /* --- the dashboard */
 
-const runLink = logs => '#/run?' + query(logs.map(l => ['log', l]));
+/* One address for one log: what a search found begins with ./ */
+const runLink = logs => '#/run?' + query(logs.map(l => ['log', l.replace(/^\.\//, '')]));
 
 function experiment(one) {
   const notes = [], runs = one.policies.reduce((n, p) => n + p.runs.length, 0);
