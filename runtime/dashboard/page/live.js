@@ -68,30 +68,30 @@ function tilesNow() {
 }
 
 function signalsNow() {
-  const columns = [term('signal'), 'value', 'unit', term('age'), 'note'];
-  const place = table('Signals now', columns, [], { text: true });
+  const columns = [term('signal'), 'value', 'unit', 'age', 'note'];
+  const place = table('Signals now', columns, [], { wide: true, text: true });
   return [place, (page, stale, late) => fill(place, columns, page.signals.map(s => s.value === null
     ? [s.name, '--', s.unit || '', '--', `absent: ${s.why || 'not said'}`]
-    : [s.name, number(s.value), s.unit || '', s.age_s === null ? '--' : `${number(Number((s.age_s + late).toFixed(1)))} s`, stale ? 'stale' : '']), { text: true })];
+    : [s.name, number(s.value), s.unit || '', s.age_s === null ? '--' : `${number(Number((s.age_s + late).toFixed(1)))} s`, stale ? 'stale' : '']), { wide: true, text: true })];
 }
 
 function verdicts() {
   const columns = ['policy', 'role', 'verdict', term('reason'), 'enforced', 'n'];
-  const place = table('Verdicts since it began', columns, [], { text: true });
+  const place = table('Verdicts since it began', columns, [], { wide: true, text: true });
   const order = r => `${r.role === 'governing' ? 0 : 1}${r.policy} ${r.verdict} ${r.reason} ${r.enforced}`;
   return [place, page => fill(place, columns, [...page.verdicts].sort((a, b) => order(a) < order(b) ? -1 : 1).map(r =>
-    [r.policy, r.role, r.verdict, r.reason || '--', r.enforced === 'true' ? 'yes' : 'no', number(r.n)]), { text: true })];
+    [r.policy, r.role, r.verdict, r.reason || '--', r.enforced === 'true' ? 'yes' : 'no', number(r.n)]), { wide: true, text: true })];
 }
 
 function targets() {
-  const columns = ['engine', 'last page', term('age'), 'pages', 'failures'];
-  const place = table('Engines it asks', columns, [], { text: true });
+  const columns = ['engine', 'last page', 'age', 'pages', 'failures'];
+  const place = table('Engines it asks', columns, [], { wide: true, text: true });
   const find = (rows, name) => rows.find(r => r.target === name);
   return [place, (page, stale, late) => fill(place, columns, page.scrape_up.map(up => {
     const age = find(page.scrape_age_s, up.target), pages = find(page.scrape_pages, up.target);
     const failures = page.scrape_failures.filter(f => f.target === up.target).map(f => `${f.why} ${number(f.n)}`).join(', ');
     return [up.target, up.n ? 'whole' : 'failed', age ? `${number(Number((age.n + late).toFixed(1)))} s` : 'none yet', pages ? number(pages.n) : '--', failures || 'none'];
-  }), { text: true })];
+  }), { wide: true, text: true })];
 }
 
 function counts() {
