@@ -72,8 +72,10 @@ export function around(run, begin, picked) {
   const show = async at => {
     const mine = ++turn;
     seconds.value = Number((at - begin).toFixed(3));
+    const waiting = setTimeout(() => { if (mine === turn) place.replaceChildren(el('p.busy', {}, 'Reading the lines …')); }, 250);
     let content;
     try { content = await excerpts([...logsOf(run.logs.slice(0, 16)), ['at', at], ['most', 13]]); } catch (error) { content = [el('p.wrong', { role: 'alert' }, error.message)]; }
+    clearTimeout(waiting);
     if (mine !== turn) return;
     place.replaceChildren(el('h3', {}, `Lines around ${when(at, 3)}`), ...content);
     picked(at);
