@@ -8,7 +8,7 @@ const logsOf = logs => logs.map(log => ['log', log]);
 /* A figure that leads to the lines of a kind, where there is somebody to ask for them. `of` may
  * have what narrows it: { of: 'refused', policy: … }. */
 export function counted(shown, run, of, words) {
-  if (!served() || !run.logs || !run.logs.length) return shown;
+  if (!served() || !run.logs.length || run.logs.length > 16) return shown;
   const narrow = of.of === 'corrupt' || of.of === 'outcomes' || of.of === 'losses' || of.of === 'states' || of.of === 'scrape_errors' ? {} : { policy: run.policy || '', run: run.run || '' };
   return el('a.figure', { href: '#/lines?' + query([...logsOf(run.logs), ...Object.entries({ ...of, ...narrow })]), title: words || 'the lines behind it' }, shown);
 }

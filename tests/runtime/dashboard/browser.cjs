@@ -158,11 +158,12 @@ async function main() {
     const page = await open(url + '#/run?log=demo%2Fkv_threshold%2Fr1.jsonl');
     await page.waitForSelector('.plots canvas');
     const n = await page.locator('.plots canvas').count();
+    // Drawn in the frame after.
+    const shows = (page, n) => page.waitForFunction(n => document.querySelectorAll('.plots canvas').length === n, n);
     await page.getByRole('checkbox', { name: 'queue_depth' }).uncheck();
-    assert.strictEqual(await page.locator('.plots canvas').count(), n - 1);
+    await shows(page, n - 1);
     const again = await open(page.url());
-    await again.waitForSelector('.plots canvas');
-    assert.strictEqual(await again.locator('.plots canvas').count(), n - 1);
+    await shows(again, n - 1);
     await again.locator('#rtime summary').click();
     await again.waitForSelector('#rtime details tbody');
     assert.strictEqual(await again.locator('#rtime details tbody tr').count(), run.over_time.bins.length);

@@ -45,7 +45,7 @@ module.exports = async ({ program, folder, logs, claim, open, text, has, drawn, 
   const engine = http.createServer((request, answer) => answer.end(`vllm:kv_cache_usage_perc ${pressure}\nvllm:num_requests_waiting 7\nacme:temperature 30\n`));
   await new Promise(done => engine.listen(0, '127.0.0.1', done));
   const engineUrl = `http://127.0.0.1:${engine.address().port}/metrics`, port = await freePort(), sidecarUrl = `http://127.0.0.1:${port}`;
-  fs.writeFileSync(`${folder}/serve.yaml`, `version: 1\nexperiment: live\nlog: none\nscrape: [ { name: e0, url: "${engineUrl}", interval: 100ms, timeout: 100ms } ]
+  fs.writeFileSync(`${folder}/serve.yaml`, `version: 1\nexperiment: live\nlog: none\nscrape: [ { name: e0, url: "${engineUrl}", interval: 500ms, timeout: 500ms } ]
 policy: { use: kv_threshold, params: { threshold: 0.9 } }\nserve: { listen: [ "127.0.0.1:${port}" ] }\n`);
   const serve = async () => { const child = start(['serve', '-c', 'serve.yaml']); assert(await until(20, () => get(sidecarUrl + '/readyz')), 'the sidecar begins'); return child; };
   const follow = async address => {
@@ -138,6 +138,28 @@ policy: { use: kv_threshold, params: { threshold: 0.9 } }\nserve: { listen: [ "1
       await page.keyboard.press('Enter');
       await page.waitForFunction(() => location.hash === '#/signals?page=page.txt' && /page\.txt/.test(document.querySelector('#supply h3').innerText));
       has(await text(page), 'kv_pressure 0.5 ratio vllm:kv_cache_usage_perc 1 1 out_of_range');
+    });
+    await claim('an empty folder, a log with lines that cannot be read, and one that grows are shown as what they are', async () => {
+      const line = id => `{"at":${1790000000 + id},"experiment":"odd","policy":"p","run":"r1","params":{},"request_id":"${id}","verdict":"admit","enforced":true}\n`;
+      fs.mkdirSync(`${folder}/odd`);
+      const odd = start(['dashboard', '--listen', '127.0.0.1:0', 'odd']);
+      const base = await new Promise(done => odd.stdout.once('data', text => done(String(text).trim())));
+      bases.push(base);
+      await page.goto(base);
+      await page.waitForFunction(() => /No logs of decisions here yet/.test(document.querySelector('main').innerText));
+      fs.writeFileSync(`${folder}/odd/r1.jsonl`, line(1) + '{"at":1790000002, <img src=x onerror=broken()>\n' + line(3));
+      await page.reload();
+      await page.getByRole('link', { name: 'r1' }).click();
+      await page.waitForSelector('.caveats');
+      assert.match(await text(page), /corrupt/);
+      assert.strictEqual(await page.locator('.tile', { hasText: 'offered' }).locator('dd a').innerText(), '2');
+      fs.appendFileSync(`${folder}/odd/r1.jsonl`, line(4));
+      await page.reload();
+      await page.waitForFunction(() => /offered 3 /.test(document.querySelector('main').innerText.replace(/\s+/g, ' ')));
+      await page.locator('.counts div', { hasText: 'corrupt lines' }).getByRole('link').click();
+      await page.waitForSelector('ol.lines');
+      has(await text(page), '1 line of it: corrupt. line 2');
+      has(await text(page), '<img src=x onerror=broken()>');
     });
   } finally {
     await page.close();

@@ -60,8 +60,14 @@ class Engine(http.server.BaseHTTPRequestHandler):
         self.wfile.write(Engine.text)
 
 
-engine = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Engine)
-engine.daemon_threads = True
+class Engines(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request, client_address):
+        pass  # who asked has ended
+
+
+engine = Engines(("127.0.0.1", 0), Engine)
 threading.Thread(target=engine.serve_forever, daemon=True).start()
 engine_url = f"http://127.0.0.1:{engine.server_port}/metrics"
 
@@ -93,7 +99,7 @@ with open("serve.yaml", "w") as to:
 experiment: live
 run: r1
 log: none
-scrape: [ {{ name: e0, url: "{engine_url}", interval: 100ms, timeout: 100ms }} ]
+scrape: [ {{ name: e0, url: "{engine_url}", interval: 500ms, timeout: 500ms }} ]
 policy: {{ use: kv_threshold, params: {{ threshold: 0.9 }} }}
 serve: {{ listen: [ "{sidecar}" ] }}
 """)
