@@ -5,8 +5,8 @@
 #include "core/error.h"
 #include "core/history.h"
 #include "core/promtext.h"
+#include "runtime/analysis/account.h"
 #include "runtime/cli/access.h"
-#include "runtime/cli/account.h"
 #include "runtime/cli/args.h"
 #include "runtime/cli/page_file.h"
 #include "runtime/cli/say.h"
@@ -292,8 +292,8 @@ static int answer_page(const struct asked *a, const struct adp_signals *set,
         adp_history_look(p.history, p.now, p.now_ns, &moment);
         adp_signals_read(set, &moment, p.now_ns, p.wall_s, scratch, account.reading);
         if (!a->json)
-            adp_account_print(&account);
-        else if ((code = adp_account_json(&account)) < 0)
+            adp_account_print(&account, stdout);
+        else if ((code = adp_account_json(&account, stdout)) < 0)
             adp_error_set(err, code, "out of memory");
     }
     adp_scratch_destroy(scratch);
@@ -307,10 +307,10 @@ static int answer(const struct asked *a, const struct adp_signals *set,
     if (a->page)
         return answer_page(a, set, err);
     if (!a->json) {
-        adp_account_print_set(set);
+        adp_account_print_set(set, stdout);
         return 0;
     }
-    int code = adp_account_set_json(set);
+    int code = adp_account_set_json(set, stdout);
     return code < 0 ? adp_error_set(err, code, "out of memory") : 0;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the browser gets, in the program: made of page/ by embed.awk. */
+/* What the browser gets, in the program: made of page/ by join.awk and embed.sh. */
 #ifndef ADP_DASHBOARD_ASSET_H
 #define ADP_DASHBOARD_ASSET_H
 
@@ -8,6 +8,8 @@
 struct adp_asset {
     const char *text;
     size_t len;
+    const char *packed; /* the same, by gzip */
+    size_t packed_len;
 };
 
 extern const struct adp_asset adp_asset_shell;  /* the dashboard's HTML */

@@ -1,416 +1,49 @@
 /* SPDX-License-Identifier: MIT */
-/* The dashboard: what is asked for, what is answered.
+/* The dashboard: who may ask, and who answers.
  *
- * Answers are made on the loop's thread: one person looks, and a log is read by all processors
- * as it is. Answers that were made are kept by what was asked, with a print of all logs that
- * answering would read: their names, sizes and times. */
+ * The loop's thread answers what is known at once: the page, terms, the dictionary, how somebody
+ * who is followed stands (live.h). What reads logs is handed on (work.h). */
 #include "runtime/dashboard/serve.h"
 
 #include "core/error.h"
 #include "core/signal.h"
-#include "runtime/analysis/compare.h"
-#include "runtime/analysis/experiments.h"
-#include "runtime/analysis/logs.h"
-#include "runtime/analysis/report.h"
 #include "runtime/analysis/terms.h"
-#include "runtime/dashboard/asset.h"
-#include "runtime/http/http.h"
+#include "runtime/dashboard/live.h"
+#include "runtime/dashboard/reply.h"
+#include "runtime/dashboard/work.h"
 #include "runtime/http/listen.h"
 
+#include <errno.h>
 #include <jansson.h>
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
-enum { KEPT = 16, MOST_PATHS = 256, MOST_TEXT = 4096 };
+enum { MOST_VIEWERS = 32, OUT_BYTES = 65536 };
 
-/* An answer, and what it was made from. */
-struct kept {
-    char *asked; /* owned; NULL: free */
-    uint64_t print;
-    char *body; /* owned */
-    size_t len;
+/* A client that is told how somebody stands. */
+struct viewer {
+    uint64_t exchange; /* 0: free */
+    struct adp_live *live;
+    uint64_t serial; /* of the event told last */
 };
 
 struct adp_dashboard {
     struct adp_http_server *server;
+    struct adp_work *work;
     char url[128];
     char hosts[4][80]; /* what Host may be */
     char *root;        /* owned; the folder, no links in it */
-    struct kept kept[KEPT];
-    unsigned next; /* which is given up */
+    struct adp_live *live[ADP_DASHBOARD_LIVE];
+    size_t n_live;
+    int news; /* an eventfd: one of those has something new */
+    struct viewer viewers[MOST_VIEWERS];
 };
 
-/* ---- what a request names -------------------------------------------------------------
+/* ---- what is known --------------------------------------------------------------------
  */
-
-/* The values of a name in the query, decoded; each owned, and so is the list. */
-struct values {
-    char *all[MOST_PATHS];
-    size_t n;
-};
-
-static void values_finish(struct values *values)
-{
-    for (size_t i = 0; i < values->n; i++)
-        free(values->all[i]);
-}
-
-static bool add_value(struct values *values, struct adp_http_text text)
-{
-    char *value = malloc(text.len + 1);
-    size_t n = value ? adp_http_decode(text, true, value, text.len) : SIZE_MAX;
-    if (n == SIZE_MAX || values->n == MOST_PATHS) {
-        free(value);
-        return false;
-    }
-    value[n] = '\0';
-    values->all[values->n++] = value;
-    return true;
-}
-
-/* False: one cannot be read, or there are too many. */
-static bool values_of(const struct adp_http_request *request, const char *name,
-                      struct values *values)
-{
-    const char *at = request->query.at;
-    const char *end = at ? at + request->query.len : at;
-    size_t len = strlen(name);
-    while (at && at < end) {
-        const char *past = memchr(at, '&', (size_t)(end - at));
-        past = past ? past : end;
-        if ((size_t)(past - at) > len && memcmp(at, name, len) == 0 && at[len] == '=') {
-            struct adp_http_text text = { at + len + 1, (size_t)(past - at) - len - 1 };
-            if (!add_value(values, text))
-                return false;
-        }
-        at = past + 1;
-    }
-    return true;
-}
-
-/* Does the path lead below the folder, links followed? What is not there leads nowhere. */
-static int confine(const struct adp_dashboard *dashboard, const char *path,
-                   struct adp_error *err)
-{
-    char *real = realpath(path, NULL);
-    size_t len = strlen(dashboard->root);
-    if (!real)
-        return adp_error_set(err, ADP_ENOENT, "%s: no such log below the folder", path);
-    bool below =
-        strncmp(real, dashboard->root, len) == 0 &&
-        (real[len] == '/' || real[len] == '\0' || strcmp(dashboard->root, "/") == 0);
-    free(real);
-    return below
-               ? 0
-               : adp_error_set(err, ADP_ENOENT, "%s: no such log below the folder", path);
-}
-
-/* The paths a request names under `name`, every one confined. */
-static int paths_of(const struct adp_dashboard *dashboard,
-                    const struct adp_http_request *request, const char *name,
-                    struct values *values, struct adp_error *err)
-{
-    if (!values_of(request, name, values))
-        return adp_error_set(err, ADP_EINVAL, "the values of %s cannot be read", name);
-    for (size_t i = 0; i < values->n; i++) {
-        /* "-" is standard input, and a pattern is more than one path. */
-        if (values->all[i][0] == '-' && !values->all[i][1])
-            return adp_error_set(err, ADP_ENOENT, "-: no such log below the folder");
-        int e = confine(dashboard, values->all[i], err);
-        if (e)
-            return e;
-    }
-    return 0;
-}
-
-/* ---- answers that were made -----------------------------------------------------------
- */
-
-static uint64_t mix(uint64_t print, const void *bytes, size_t n)
-{
-    const unsigned char *c = bytes; /* FNV-1a, for change and not for trust */
-    for (size_t i = 0; i < n; i++)
-        print = (print ^ c[i]) * 0x100000001b3u;
-    return print;
-}
-
-/* A print of the logs below these paths. What cannot be looked at prints as absent: reading it
- * says why. */
-static uint64_t print_of(const char *const *paths, size_t n)
-{
-    struct adp_log_list logs = { 0 };
-    uint64_t print = 0xcbf29ce484222325u;
-    for (size_t i = 0; i < n; i++)
-        adp_logs_find(&logs, paths[i], NULL);
-    for (size_t i = 0; i < logs.n; i++) {
-        struct stat st = { 0 };
-        print = mix(print, logs.paths[i].path, strlen(logs.paths[i].path) + 1);
-        if (stat(logs.paths[i].path, &st))
-            continue;
-        print = mix(print, &st.st_ino, sizeof st.st_ino);
-        print = mix(print, &st.st_size, sizeof st.st_size);
-        print = mix(print, &st.st_mtim, sizeof st.st_mtim);
-    }
-    for (size_t i = 0; i < logs.n_unread; i++)
-        print = mix(print, logs.unread[i].path, strlen(logs.unread[i].path) + 1);
-    adp_logs_finish(&logs);
-    return print;
-}
-
-static struct kept *find_kept(struct adp_dashboard *dashboard, const char *asked)
-{
-    for (int i = 0; i < KEPT; i++)
-        if (dashboard->kept[i].asked && strcmp(dashboard->kept[i].asked, asked) == 0)
-            return &dashboard->kept[i];
-    return NULL;
-}
-
-static void drop(struct kept *kept)
-{
-    free(kept->asked);
-    free(kept->body);
-    *kept = (struct kept) { 0 };
-}
-
-/* Takes the body; keeps nothing when memory is short. */
-static const struct kept *keep_take(struct adp_dashboard *dashboard, const char *asked,
-                                    uint64_t print, char *body, size_t len)
-{
-    struct kept *kept = find_kept(dashboard, asked);
-    if (!kept)
-        kept = &dashboard->kept[dashboard->next++ % KEPT];
-    drop(kept);
-    *kept = (struct kept) { strdup(asked), print, body, len };
-    return kept;
-}
-
-/* ---- making them ----------------------------------------------------------------------
- */
-
-/* A question: how to answer it, from what. */
-struct question {
-    struct values logs; /* confined; none: the folder */
-    char *experiment;   /* borrowed from `names`; NULL: none */
-    struct values names;
-    int (*write)(const struct question *question, FILE *to, struct adp_error *err);
-};
-
-static const char *const everything[] = { "." };
-
-static const char *const *roots(const struct question *question, size_t *ret_n)
-{
-    *ret_n = question->logs.n ? question->logs.n : 1;
-    return question->logs.n ? (const char *const *)question->logs.all : everything;
-}
-
-static int write_experiments(const struct question *question, FILE *to,
-                             struct adp_error *err)
-{
-    struct adp_experiments *experiments;
-    int e = adp_experiments_read(everything, 1, &experiments, err);
-    (void)question;
-    if (e == ADP_ENOENT) { /* nothing was recorded yet */
-        fputs("{\"experiments\":[],\"not_counted\":[],\"mixtures\":[]}\n", to);
-        return 0;
-    }
-    if (e)
-        return e;
-    e = adp_experiments_json(experiments, to);
-    adp_experiments_destroy(experiments);
-    return e ? adp_error_set(err, e, "out of memory") : 0;
-}
-
-static int write_report(const struct question *question, FILE *to, struct adp_error *err)
-{
-    struct adp_report *report;
-    size_t n;
-    const char *const *paths = roots(question, &n);
-    int e = adp_report_read(paths, n, &report, err);
-    if (e)
-        return e;
-    e = adp_report_json(report, to);
-    adp_report_destroy(report);
-    return e ? adp_error_set(err, e, "out of memory") : 0;
-}
-
-static int finish_compare(int e, struct adp_compare *compare, FILE *to,
-                          struct adp_error *err)
-{
-    if (e)
-        return e;
-    e = adp_compare_json(compare, to);
-    adp_compare_destroy(compare);
-    return e ? adp_error_set(err, e, "out of memory") : 0;
-}
-
-static int write_compare(const struct question *question, FILE *to, struct adp_error *err)
-{
-    struct adp_compare *compare = NULL;
-    int e = adp_compare_experiment(question->experiment, everything, 1, &compare, err);
-    return finish_compare(e, compare, to, err);
-}
-
-static int write_sides(const struct question *question, FILE *to, struct adp_error *err)
-{
-    struct adp_compare *compare = NULL;
-    char *const *sides = question->logs.all;
-    int e = adp_compare_paths(sides[0], sides[1], &compare, err);
-    return finish_compare(e, compare, to, err);
-}
-
-static int write_arms(const struct question *question, FILE *to, struct adp_error *err)
-{
-    struct adp_compare *compare = NULL;
-    size_t n;
-    const char *const *paths = roots(question, &n);
-    int e = adp_compare_arms(paths, n, &compare, err);
-    return finish_compare(e, compare, to, err);
-}
-
-/* What is compared: experiment=NAME, arms=LOG…, or baseline=LOG&policy=LOG. */
-static int ask_compare(const struct adp_dashboard *dashboard,
-                       const struct adp_http_request *request, struct question *question,
-                       struct adp_error *err)
-{
-    if (!values_of(request, "experiment", &question->names))
-        return adp_error_set(err, ADP_EINVAL, "the value of experiment cannot be read");
-    if (question->names.n) {
-        question->experiment = question->names.all[0];
-        question->write = write_compare;
-        return 0;
-    }
-    int e = paths_of(dashboard, request, "arms", &question->logs, err);
-    question->write = write_arms;
-    if (e || question->logs.n)
-        return e;
-    question->write = write_sides;
-    e = paths_of(dashboard, request, "baseline", &question->logs, err);
-    if (!e && question->logs.n == 1)
-        e = paths_of(dashboard, request, "policy", &question->logs, err);
-    if (!e && question->logs.n != 2)
-        e = adp_error_set(err, ADP_EINVAL,
-                          "what is compared? experiment=NAME, arms=LOG, or "
-                          "baseline=LOG&policy=LOG");
-    return e;
-}
-
-static int ask(const struct adp_dashboard *dashboard,
-               const struct adp_http_request *request, struct question *question,
-               struct adp_error *err)
-{
-    if (adp_http_text_is(request->path, "/api/experiments")) {
-        question->write = write_experiments;
-        return 0;
-    }
-    if (adp_http_text_is(request->path, "/api/report")) {
-        question->write = write_report;
-        return paths_of(dashboard, request, "log", &question->logs, err);
-    }
-    if (adp_http_text_is(request->path, "/api/compare"))
-        return ask_compare(dashboard, request, question, err);
-    return adp_error_set(err, ADP_ENOENT, "there is nothing here by that name");
-}
-
-/* ---- HTTP -----------------------------------------------------------------------------
- */
-
-#define FIELD(NAME, VALUE)                                                               \
-    {                                                                                    \
-        { NAME, sizeof NAME - 1 },                                                       \
-        {                                                                                \
-            VALUE, sizeof VALUE - 1                                                      \
-        }                                                                                \
-    }
-
-static const struct adp_http_field fields[] = {
-    FIELD("Content-Security-Policy",
-          "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
-          "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"),
-    FIELD("X-Content-Type-Options", "nosniff"),
-    FIELD("Referrer-Policy", "no-referrer"),
-    FIELD("Cross-Origin-Resource-Policy", "same-origin"),
-    FIELD("Cross-Origin-Opener-Policy", "same-origin"),
-    FIELD("Cache-Control", "no-store"),
-};
-
-static void answer(struct adp_dashboard *dashboard,
-                   const struct adp_http_request *request, uint32_t status,
-                   const char *type, const char *body, size_t len)
-{
-    struct adp_http_answer whole = { .status = status,
-                                     .type = type,
-                                     .fields = fields,
-                                     .n_fields = sizeof fields / sizeof *fields,
-                                     .body = body,
-                                     .body_len = len };
-    /* A client that is gone needs no answer. */
-    adp_http_answer(dashboard->server, request->exchange, &whole);
-}
-
-static const char type_json[] = "application/json";
-
-static void answer_error(struct adp_dashboard *dashboard,
-                         const struct adp_http_request *request, uint32_t status,
-                         const char *why)
-{
-    static const char failed[] = "{\"error\":\"out of memory\"}\n";
-    json_t *body = json_pack("{s:s}", "error", why);
-    char *text = body ? json_dumps(body, JSON_ENSURE_ASCII) : NULL;
-    json_decref(body);
-    answer(dashboard, request, status, type_json, text ? text : failed,
-           text ? strlen(text) : sizeof failed - 1);
-    free(text);
-}
-
-static void answer_code(struct adp_dashboard *dashboard,
-                        const struct adp_http_request *request, int code,
-                        const struct adp_error *err)
-{
-    char why[sizeof err->text + PATH_MAX + 4];
-    uint32_t status = code == ADP_ENOENT ? 404 : code == ADP_EINVAL ? 400 : 500;
-    snprintf(why, sizeof why, "%s%s%s", err->file[0] ? err->file : "",
-             err->file[0] ? ": " : "", err->text);
-    answer_error(dashboard, request, status, why);
-}
-
-/* Answers from what was kept, or makes it. */
-static void answer_question(struct adp_dashboard *dashboard,
-                            const struct adp_http_request *request,
-                            const struct question *question)
-{
-    char asked[MOST_TEXT];
-    struct adp_error err = { 0 };
-    size_t n, len;
-    const char *const *paths = roots(question, &n);
-    uint64_t print = print_of(paths, n);
-    bool keeps = request->path.len + request->query.len + 2 <= sizeof asked;
-    if (keeps)
-        snprintf(asked, sizeof asked, "%.*s?%.*s", (int)request->path.len,
-                 request->path.at, (int)request->query.len,
-                 request->query.at ? request->query.at : "");
-    const struct kept *kept = keeps ? find_kept(dashboard, asked) : NULL;
-    if (kept && kept->print == print) {
-        answer(dashboard, request, 200, type_json, kept->body, kept->len);
-        return;
-    }
-    char *body = NULL;
-    FILE *to = open_memstream(&body, &len);
-    int e = to ? question->write(question, to, &err)
-               : adp_error_set(&err, ADP_ENOMEM, "out of memory");
-    if (to && fclose(to) && !e)
-        e = adp_error_set(&err, ADP_ENOMEM, "out of memory");
-    if (e)
-        answer_code(dashboard, request, e, &err);
-    else
-        answer(dashboard, request, 200, type_json, body, len);
-    if (!e && keeps)
-        keep_take(dashboard, asked, print, body, len);
-    else
-        free(body);
-}
 
 /* In the order in which they are tried. NULL: out of memory. */
 static json_t *sources_of(const struct adp_signal_def *def)
@@ -467,32 +100,141 @@ static void answer_known(struct adp_dashboard *dashboard,
     if (to && fclose(to))
         e = ADP_ENOMEM;
     if (e)
-        answer_error(dashboard, request, 500, "out of memory");
+        adp_reply_error(dashboard->server, request->exchange, 500, "out of memory");
     else
-        answer(dashboard, request, 200, type_json, body, len);
+        adp_reply_json(dashboard->server, request->exchange, body, len);
     free(body);
 }
 
-/* The page itself. */
-static bool answer_asset(struct adp_dashboard *dashboard,
-                         const struct adp_http_request *request)
+/* ---- who is followed ------------------------------------------------------------------
+ */
+
+static void answer_line(struct adp_dashboard *dashboard, uint64_t exchange,
+                        struct adp_line *line)
 {
-    static const struct {
-        const char *path, *type;
-        const struct adp_asset *asset;
-    } assets[] = {
-        { "/", "text/html; charset=utf-8", &adp_asset_shell },
-        { "/page.css", "text/css; charset=utf-8", &adp_asset_style },
-        { "/page.js", "text/javascript; charset=utf-8", &adp_asset_script },
-        { "/uplot.js", "text/javascript; charset=utf-8", &adp_asset_uplot },
-    };
-    for (size_t i = 0; i < sizeof assets / sizeof *assets; i++)
-        if (adp_http_text_is(request->path, assets[i].path)) {
-            answer(dashboard, request, 200, assets[i].type, assets[i].asset->text,
-                   assets[i].asset->len);
-            return true;
-        }
-    return false;
+    if (line->broken)
+        adp_reply_error(dashboard->server, exchange, 500, "out of memory");
+    else
+        adp_reply_json(dashboard->server, exchange, line->text, line->len);
+    adp_line_finish(line);
+}
+
+static void answer_targets(struct adp_dashboard *dashboard, uint64_t exchange)
+{
+    struct adp_line line;
+    adp_line_init(&line);
+    adp_line_puts(&line, "{\"targets\":[");
+    for (size_t i = 0; i < dashboard->n_live; i++) {
+        adp_line_puts(&line, i ? "," : "");
+        adp_line_string_or_null(&line, adp_live_name(dashboard->live[i]));
+    }
+    adp_line_puts(&line, "]}\n");
+    answer_line(dashboard, exchange, &line);
+}
+
+/* The one that target=NUMBER names, from 0; NULL: there is no such, and that was said. */
+static struct adp_live *live_of(struct adp_dashboard *dashboard,
+                                const struct adp_http_request *request)
+{
+    struct adp_http_text text;
+    if (adp_http_query_find(request, "target", &text) && text.len == 1 &&
+        *text.at >= '0' && (size_t)(*text.at - '0') < dashboard->n_live)
+        return dashboard->live[*text.at - '0'];
+    adp_reply_error(dashboard->server, request->exchange, 404,
+                    "nobody of that number is followed: dashboard --live ADDRESS");
+    return NULL;
+}
+
+static void answer_supply(struct adp_dashboard *dashboard,
+                          const struct adp_http_request *request)
+{
+    struct adp_live *live = live_of(dashboard, request);
+    struct adp_line line;
+    adp_line_init(&line);
+    if (!live)
+        return;
+    if (adp_live_account(live, &line))
+        answer_line(dashboard, request->exchange, &line);
+    else
+        adp_reply_error(dashboard->server, request->exchange, 404,
+                        "no page has come from there yet");
+}
+
+static void begin_viewing(struct adp_dashboard *dashboard,
+                          const struct adp_http_request *request)
+{
+    struct adp_live *live = live_of(dashboard, request);
+    struct adp_http_server *server = dashboard->server;
+    struct viewer *viewer = dashboard->viewers;
+    struct adp_line first;
+    while (viewer < dashboard->viewers + MOST_VIEWERS && viewer->exchange)
+        viewer++;
+    if (!live)
+        return;
+    if (viewer == dashboard->viewers + MOST_VIEWERS) {
+        adp_reply_error(server, request->exchange, 503, "too many are looking");
+        return;
+    }
+    adp_line_init(&first);
+    adp_live_begin(live, &first, &viewer->serial);
+    if (first.broken)
+        adp_reply_error(server, request->exchange, 500, "out of memory");
+    else if (request->method == ADP_HTTP_HEAD)
+        adp_reply_json(server, request->exchange, "", 0);
+    else if (adp_reply_events(server, request->exchange, first.text, first.len) == 0) {
+        viewer->exchange = request->exchange;
+        viewer->live = live;
+    }
+    adp_line_finish(&first);
+}
+
+/* Who has not taken what he was told before is told nothing more until he has, and then the
+ * newest: he waits, and nobody else. */
+static void on_news(void *ctx, int fd)
+{
+    struct adp_dashboard *dashboard = ctx;
+    struct adp_line line;
+    uint64_t n;
+    ssize_t got = read(fd, &n, sizeof n);
+    (void)got; /* each event is found by its number */
+    adp_line_init(&line);
+    for (struct viewer *v = dashboard->viewers; v < dashboard->viewers + MOST_VIEWERS;
+         v++) {
+        uint64_t serial = v->serial;
+        adp_line_clear(&line);
+        if (!v->exchange || !adp_live_newest(v->live, &line, &serial) || line.broken)
+            continue;
+        if (adp_http_stream_write(dashboard->server, v->exchange, line.text, line.len) ==
+            0)
+            v->serial = serial;
+    }
+    adp_line_finish(&line);
+}
+
+/* ---- requests -------------------------------------------------------------------------
+ */
+
+static void on_done(void *ctx, int fd)
+{
+    struct adp_dashboard *dashboard = ctx;
+    struct adp_worked done;
+    (void)fd;
+    while (adp_work_next(dashboard->work, &done)) {
+        if (done.code)
+            adp_reply_code(dashboard->server, done.exchange, done.code, &done.err);
+        else
+            adp_reply_json(dashboard->server, done.exchange, done.body, done.len);
+        free(done.body);
+    }
+}
+
+static void on_gone(void *ctx, uint64_t exchange)
+{
+    struct adp_dashboard *dashboard = ctx;
+    for (int i = 0; i < MOST_VIEWERS; i++)
+        if (dashboard->viewers[i].exchange == exchange)
+            dashboard->viewers[i] = (struct viewer) { 0 };
+    adp_work_forget(dashboard->work, exchange);
 }
 
 static bool host_is_ours(const struct adp_dashboard *dashboard,
@@ -505,38 +247,54 @@ static bool host_is_ours(const struct adp_dashboard *dashboard,
     return false;
 }
 
+/* Whether it was answered. */
+static bool answer_at_once(struct adp_dashboard *dashboard,
+                           const struct adp_http_request *request)
+{
+    struct adp_http_text text;
+    if (adp_reply_asset(dashboard->server, request))
+        return true;
+    if (adp_http_text_is(request->path, "/api/terms"))
+        answer_known(dashboard, request, adp_terms_json);
+    else if (adp_http_text_is(request->path, "/api/signals"))
+        answer_known(dashboard, request, write_dictionary);
+    else if (adp_http_text_is(request->path, "/api/targets"))
+        answer_targets(dashboard, request->exchange);
+    else if (adp_http_text_is(request->path, "/api/live"))
+        begin_viewing(dashboard, request);
+    else if (adp_http_text_is(request->path, "/api/supply") &&
+             adp_http_query_find(request, "target", &text))
+        answer_supply(dashboard, request);
+    else
+        return false;
+    return true;
+}
+
 static void on_request(void *ctx, const struct adp_http_request *request)
 {
     struct adp_dashboard *dashboard = ctx;
-    struct question question = { 0 };
+    struct adp_question *question;
     struct adp_error err = { 0 };
     if (!host_is_ours(dashboard, request)) {
-        answer_error(dashboard, request, 421,
-                     "this is a dashboard of the machine it runs on: ask by number or as "
-                     "localhost");
+        adp_reply_error(
+            dashboard->server, request->exchange, 421,
+            "this is a dashboard of the machine it runs on: ask by number or as "
+            "localhost");
         return;
     }
     if (request->method != ADP_HTTP_GET && request->method != ADP_HTTP_HEAD) {
-        answer_error(dashboard, request, 405, "nothing can be changed here");
+        adp_reply_error(dashboard->server, request->exchange, 405,
+                        "nothing can be changed here");
         return;
     }
-    if (answer_asset(dashboard, request))
+    if (answer_at_once(dashboard, request))
         return;
-    if (adp_http_text_is(request->path, "/api/terms")) {
-        answer_known(dashboard, request, adp_terms_json);
-        return;
-    }
-    if (adp_http_text_is(request->path, "/api/signals")) {
-        answer_known(dashboard, request, write_dictionary);
-        return;
-    }
-    int e = ask(dashboard, request, &question, &err);
+    int e = adp_question_read(dashboard->root, request, &question, &err);
     if (e)
-        answer_code(dashboard, request, e, &err);
-    else
-        answer_question(dashboard, request, &question);
-    values_finish(&question.logs);
-    values_finish(&question.names);
+        adp_reply_code(dashboard->server, request->exchange, e, &err);
+    else if (adp_work_add_take(dashboard->work, question))
+        adp_reply_error(dashboard->server, request->exchange, 503,
+                        "too much is being read at the moment");
 }
 
 /* ---- its life -------------------------------------------------------------------------
@@ -583,11 +341,22 @@ int adp_dashboard_create(struct adp_dashboard **ret, const char *address,
         return adp_error_set(err, ADP_ENOMEM, "out of memory");
     options.calls.ctx = dashboard;
     options.calls.request = on_request;
+    options.calls.gone = on_gone;
     options.limits.body_bytes = 1024;
     options.limits.connections = 64;
+    options.limits.out_bytes = OUT_BYTES;
+    dashboard->news = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     dashboard->root = realpath(".", NULL);
-    int e = dashboard->root ? 0 : adp_error_set(err, ADP_EIO, "the folder is gone");
+    int e = !dashboard->root ? adp_error_set(err, ADP_EIO, "the folder is gone")
+            : dashboard->news < 0
+                ? adp_error_set(err, ADP_EIO, "no eventfd: %s", strerror(errno))
+                : adp_work_create(&dashboard->work, err);
     if (!e && adp_http_server_create(&dashboard->server, &options))
+        e = adp_error_set(err, ADP_ENOMEM, "out of memory");
+    if (!e &&
+        (adp_http_server_watch(dashboard->server, adp_work_fd(dashboard->work), on_done,
+                               dashboard) ||
+         adp_http_server_watch(dashboard->server, dashboard->news, on_news, dashboard)))
         e = adp_error_set(err, ADP_ENOMEM, "out of memory");
     if (!e)
         e = listen_on(dashboard, address, err);
@@ -597,6 +366,19 @@ int adp_dashboard_create(struct adp_dashboard **ret, const char *address,
     }
     *ret = dashboard;
     return 0;
+}
+
+int adp_dashboard_follow(struct adp_dashboard *dashboard,
+                         const struct adp_scrape_target *target, struct adp_error *err)
+{
+    if (dashboard->n_live == ADP_DASHBOARD_LIVE)
+        return adp_error_set(err, ADP_EFULL, "at most %d addresses can be followed",
+                             ADP_DASHBOARD_LIVE);
+    int e = adp_live_create(&dashboard->live[dashboard->n_live], target, dashboard->news,
+                            err);
+    if (!e)
+        dashboard->n_live++;
+    return e;
 }
 
 const char *adp_dashboard_url(const struct adp_dashboard *dashboard)
@@ -619,8 +401,11 @@ void adp_dashboard_destroy(struct adp_dashboard *dashboard)
     if (!dashboard)
         return;
     adp_http_server_destroy(dashboard->server);
-    for (int i = 0; i < KEPT; i++)
-        drop(&dashboard->kept[i]);
+    for (size_t i = 0; i < dashboard->n_live; i++)
+        adp_live_destroy(dashboard->live[i]);
+    adp_work_destroy(dashboard->work);
+    if (dashboard->news >= 0)
+        close(dashboard->news);
     free(dashboard->root);
     free(dashboard);
 }

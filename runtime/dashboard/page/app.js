@@ -3,10 +3,14 @@
  *
  * The dashboard's state is the address's fragment: #/run?log=…, so that the back button, a
  * bookmark and a link in a chat do what one expects. docs/dashboard.md has what is asked for. */
-import { el, exact, learn, explain, table } from './dom.js';
-import { follow, forget } from './charts.js';
+import { el, learn, explain, table } from './dom.js';
+import { ask, query } from './ask.js';
+import { forget, redraw } from './charts.js';
+import { lines } from './lines.js';
 import { report, chip, params } from './report.js';
 import { compare } from './compare.js';
+import { live, unfollow } from './live.js';
+import { supply } from './supply.js';
 
 const main = document.querySelector('main');
 const made = version => el('footer', {}, `AdmitPerf ${version}. Every figure is from the log's lines; how each is counted: docs/reading-a-report.md.`);
@@ -18,14 +22,8 @@ function whole(held) {
 
 /* --- the dashboard */
 
-async function ask(path) {
-  const answer = await fetch(path, { headers: { accept: 'application/json' } });
-  const body = await answer.json();
-  if (!answer.ok) throw new Error(body.error || `${answer.status}`);
-  return body;
-}
-const query = pairs => new URLSearchParams(pairs).toString();
-const runLink = logs => '#/run?' + query(logs.map(l => ['log', l]));
+/* One address for one log: what a search found begins with ./ */
+const runLink = logs => '#/run?' + query(logs.map(l => ['log', l.replace(/^\.\//, '')]));
 
 function experiment(one) {
   const notes = [], runs = one.policies.reduce((n, p) => n + p.runs.length, 0);
@@ -63,8 +61,14 @@ async function run(at) {
 }
 
 async function comparison(at) {
-  const data = await ask('api/compare?' + at.toString());
-  return [data.experiment ? `Compare ${data.experiment}` : 'Compare', compare(data)];
+  const [data, known] = await Promise.all([ask('api/compare?' + at.toString()), at.has('experiment') ? ask('api/experiments') : null]);
+  const one = known && known.experiments.find(e => e.experiment === data.experiment);
+  const logs = (side, repeat) => {
+    const policy = one && one.policies.find(p => p.policy === side.policy && JSON.stringify(p.params) === JSON.stringify(side.params));
+    const found = policy && policy.runs.find(r => r.run === repeat.run);
+    return found ? runLink(found.logs) : null;
+  };
+  return [data.experiment ? `Compare ${data.experiment}` : 'Compare', compare(data, logs)];
 }
 
 let terms = [];
@@ -81,16 +85,7 @@ async function terminology(at) {
   return ['Terminology', [el('h1', {}, 'Terminology'), field, count, list]];
 }
 
-async function dictionary() {
-  const { version, signals } = await ask('api/signals');
-  const range = s => `${s.low === null ? 'any' : exact(s.low)} to ${s.high === null ? 'any' : exact(s.high)}`;
-  return ['Signals', [el('h1', {}, 'Signals'),
-    el('p.note', {}, `The shipped dictionary, version ${version}. Sources are tried in this order, a configuration's own before them; the first that yields a sane value wins. What a page of yours supplies: `, el('code', {}, 'admitperf signals URL'), '.'),
-    el('dl.terms', {}, signals.map(s => el('div', {}, el('dt', {}, s.name, el('small', {}, ` ${s.unit}, ${range(s)}; ${s.aggregate} of several series; ${exact(s.max_age_s)} s old at most`)),
-      el('dd', {}, s.about, el('details', {}, el('summary', {}, `${s.sources.length} sources`), el('ol.sources', {}, s.sources.map(m => el('li', {}, el('code', {}, m)))))))))]];
-}
-
-const pages = { '': experiments, experiments, run, compare: comparison, signals: dictionary, terms: terminology };
+const pages = { '': experiments, experiments, run, compare: comparison, lines, live, signals: supply, terms: terminology };
 let turn = 0;
 
 async function show() {
@@ -99,6 +94,7 @@ async function show() {
     const here = link.getAttribute('href') === '#/' + (path === 'experiments' ? '' : path);
     if (here) link.setAttribute('aria-current', 'page'); else link.removeAttribute('aria-current');
   }
+  unfollow();
   main.setAttribute('aria-busy', 'true');
   const waiting = setTimeout(() => { if (mine === turn) main.replaceChildren(el('p.busy', { role: 'status' }, 'Reading the logs …')); }, 250);
   let title, content;
@@ -110,8 +106,9 @@ async function show() {
   }
   clearTimeout(waiting);
   if (mine !== turn) return;
-  forget();
-  main.replaceChildren(...[content].flat().filter(Boolean));
+  /* Charts of the page before are no longer in it. */
+  forget(main);
+  main.replaceChildren(...[content].flat(3).filter(Boolean));
   main.setAttribute('aria-busy', 'false');
   document.title = title + ' · AdmitPerf';
   scrollTo(0, 0);
@@ -127,7 +124,7 @@ async function dashboard() {
 }
 
 explain();
-follow();
+redraw();
 const held = document.getElementById('held');
 if (held) whole(JSON.parse(held.textContent));
 else dashboard();

@@ -7,7 +7,7 @@
 import { el, svg, number, percent, plural } from './dom.js';
 
 export const drawn = () => typeof uPlot !== 'undefined';
-const live = new Set();
+const charted = new Set();
 const colour = name => getComputedStyle(document.documentElement).getPropertyValue('--' + name).trim();
 const series = ['c1', 'c2', 'c3', 'c4', 'c5', 'c6'];
 const dashes = [[], [6, 3], [2, 3], [8, 3, 2, 3], [], [6, 3]];
@@ -30,23 +30,25 @@ function plot(label, height, make) {
   new ResizeObserver(() => {
     if (box.clientWidth && box.clientWidth !== own.width) own.draw();
   }).observe(box);
-  live.add(own);
+  charted.add(own);
+  /* What make gives has grown: draws that. */
+  box.again = () => { if (own.chart) own.chart.setData(make()[1]); };
   return box;
 }
 
-export function follow() {
+export function redraw() {
   const again = () => {
-    for (const own of live) {
-      if (!own.box.isConnected) { if (own.chart) own.chart.destroy(); live.delete(own); }
+    for (const own of charted) {
+      if (!own.box.isConnected) { if (own.chart) own.chart.destroy(); charted.delete(own); }
       else if (own.chart) own.draw();
     }
   };
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', again);
   addEventListener('beforeprint', again);
 }
-export function forget() {
-  for (const own of live) if (own.chart) own.chart.destroy();
-  live.clear();
+/* Charts of the page that is about to go. */
+export function forget(page) {
+  for (const own of charted) if (page.contains(own.box)) { if (own.chart) own.chart.destroy(); charted.delete(own); }
 }
 
 const font = '12px system-ui, sans-serif';
@@ -97,13 +99,25 @@ function refusals(u, bins, step) {
 
 const sync = { key: 'time', setSeries: false };
 
+/* Calls pick with the time under the pointer when it is clicked, and not dragged nor clicked
+ * twice, which zoom. */
+function picking(u, pick) {
+  let soon;
+  u.over.addEventListener('click', () => {
+    const at = u.posToVal(u.cursor.left, 'x');
+    clearTimeout(soon);
+    soon = setTimeout(() => pick(at), 300);
+  });
+  u.over.addEventListener('dblclick', () => clearTimeout(soon));
+}
+
 function timeOptions(more) {
   return { cursor: { sync, drag: { x: true, y: false } }, legend: { live: true },
     padding: [10, 24, 0, 0],
     scales: { x: { time: false }, y: more.y || {} },
     axes: [axis({ values: (u, ticks) => ticks.map(seconds), space: 70, size: 32 }), valueAxis()],
     series: [{ label: 'since the first', value: (u, v) => seconds(v) }, ...more.series],
-    bands: more.bands, hooks: more.hooks };
+    bands: more.bands, hooks: { ...more.hooks, ready: more.pick ? [u => picking(u, more.pick)] : [] } };
 }
 
 /* Bins put together two by two until one holds a handful of decisions: a rate of single ones is
@@ -124,13 +138,13 @@ function grouped(over) {
 }
 
 /* Decisions and refusals per second. */
-export function arrivals(over) {
+export function arrivals(over, pick) {
   const [step, bins] = grouped(over), first = over.bins[0].at;
   const x = bins.map(b => b.at - first + step / 2);
   const rate = bins.map(b => b.decisions / step), refused = bins.map(b => b.refusals / step);
   const n = over.bins.reduce((sum, b) => sum + b.refusals, 0);
   return plot(`Decisions per second over time, up to ${number(Math.max(...rate))}, and refusals per second; ${n} ${plural(n, 'decision', 'decisions')} refused in all`,
-    190, () => [timeOptions({ y: { range: (u, lo, hi) => [0, hi * 1.08 || 1] }, series: [
+    190, () => [timeOptions({ pick, y: { range: (u, lo, hi) => [0, hi * 1.08 || 1] }, series: [
       { label: 'decisions/s', stroke: colour('c1'), width: 1.5, fill: colour('c1') + '22', points: { show: x.length < 3 }, value: (u, v) => number(v) },
       { label: 'refused/s', stroke: colour('refused'), width: 1.5, fill: colour('refused') + '55', points: { show: x.length < 3 }, value: (u, v) => number(v) },
     ] }), [x, rate, refused]]);
@@ -150,7 +164,7 @@ function gaps(over, name) {
 
 /* One signal: its mean, the band from its least to its greatest, the thresholds it is held
  * against, and where the policy refused. Bins without a reading are gaps. */
-export function signal(over, name, thresholds) {
+export function signal(over, name, thresholds, pick) {
   const step = over.bin_s, first = over.bins[0].at;
   const x = over.bins.map(b => b.at - first + step / 2);
   /* null breaks the line, undefined does not. */
@@ -163,7 +177,7 @@ export function signal(over, name, thresholds) {
   const told = thresholds.map(t => `${t.op} ${number(t.threshold)}`).join(' and ');
   return plot(`${name} over time, from ${number(bottom)} to ${number(top)}${told ? '; the policy needs ' + told : ''}`,
     170, () => [timeOptions({
-      y: { range: (u, lo, hi) => {
+      pick, y: { range: (u, lo, hi) => {
         const all = [top, bottom, ...thresholds.map(t => t.threshold)];
         const most = Math.max(...all), least = Math.min(0, ...all);
         return [least, most + (most - least) * 0.08 || 1];
@@ -212,13 +226,14 @@ export function latencies(sides, slo) {
     [x, ...ys]]);
 }
 
-/* Bars: rows [{name, n, kind}] of `of`; kind: a class of the style sheet, or none. */
+/* Bars: rows [{name, n, kind, link}] of `of`; kind: a class of the style sheet, or none; link: what
+ * the number is shown as, or none. */
 export function bars(rows, of) {
   return el('ul.bars', {}, rows.map(row => {
     const bar = el('span.bar' + (row.kind ? '.' + row.kind : ''), { 'aria-hidden': 'true' });
     bar.style.width = Math.max(0.4, 100 * row.n / (of || 1)) + '%';
     return el('li', {}, el('span.name', {}, row.name), el('span.track', {}, bar),
-      el('span.value', {}, `${row.n} (${percent(of ? row.n / of : null)})`));
+      el('span.value', {}, row.link ? row.link(row.n) : row.n, ` (${percent(of ? row.n / of : null)})`));
   }));
 }
 
@@ -249,4 +264,20 @@ export function dots(title, sides, digits) {
   picture.append(svg('text', { x: pad, y: height - 2, class: 'tick' }, digits(0)),
     svg('text', { x: width - pad, y: height - 2, class: 'tick end' }, digits(high)));
   return el('figure', {}, el('figcaption', {}, title), picture);
+}
+
+/* --- what moves */
+
+/* The last minutes, up to now: rows() are [seconds since the epoch, …]; lines: [{label, colour, of:
+ * row => value}]. Nulls are gaps. `box.again()` draws what has come since. */
+export function moving(label, height, rows, lines) {
+  const clock = at => at === null || at === undefined ? '--' : new Date(at * 1000).toISOString().slice(11, 19);
+  return plot(label, height, () => {
+    const now = rows();
+    return [{ cursor: { sync: { key: 'now', setSeries: false }, drag: { x: false, y: false } }, legend: { live: true }, padding: [10, 24, 0, 0],
+      scales: { x: { time: false }, y: { range: (u, lo, hi) => [Math.min(0, lo || 0), (hi || 0) * 1.08 || 1] } },
+      axes: [axis({ values: (u, ticks) => ticks.map(clock), space: 80, size: 32 }), valueAxis()],
+      series: [{ label: 'UTC', value: (u, v) => clock(v) }, ...lines.map(l => ({ label: l.label, stroke: colour(l.colour), width: 1.75, dash: l.dash, points: { show: now.length < 3 }, value: (u, v) => number(v) }))] },
+    [now.map(r => r[0]), ...lines.map(l => now.map(r => l.of(r) ?? null))]];
+  });
 }

@@ -27,7 +27,12 @@ function bought(side) {
     el('dl.words', {}, said.map(([label, text]) => el('div', {}, el('dt', {}, label ? term(label) : ''), el('dd', {}, text)))));
 }
 
-export function compare(data) {
+/* `where`: where a repeat's own report is, or null. */
+export function compare(data, where = () => null) {
+  const link = (side, repeat, name) => {
+    const href = where(side, repeat);
+    return href ? el('a', { href }, name) : name;
+  };
   const sides = sidesOf(data), candidates = sides.slice(1), of = key => sides.map(s => ({ name: s.name, colour: s.colour, values: s.repeats.map(r => r[key]) }));
   const every = [...new Set(sides.flatMap(s => Object.keys(s.greatest)))];
   const signals = every.filter(n => sides.some(s => typeof s.greatest[n] === 'number'));
@@ -42,7 +47,7 @@ export function compare(data) {
     section('repeats', 'Repeat by repeat',
       el('div.pair', {}, dots('p95 TTFT of served requests, ms', of('p95_ttft_ms'), number), dots('goodput', of('goodput'), share)),
       table('Every repeat', ['run', 'finding', term('offered'), term('refused'), 'p50 ms', 'p95 ms', term('goodput')],
-        sides.flatMap(s => s.repeats.map(r => [`${s.name} ${r.run || '(unnamed)'}`, chip(r.verdict), r.offered, percent(r.refused_share), number(r.p50_ttft_ms), number(r.p95_ttft_ms), share(r.goodput)])))),
+        sides.flatMap(s => s.repeats.map(r => [link(s, r, `${s.name} ${r.run || '(unnamed)'}`), chip(r.verdict), r.offered, percent(r.refused_share), number(r.p50_ttft_ms), number(r.p95_ttft_ms), share(r.goodput)])))),
     curves.some(c => c.within.length) ? section('ttft', 'TTFT by share of served requests', latencies(curves, slo),
       el('p.note', {}, 'One line for each repeat, a colour and a dash for each policy. How long the share on the axis took at most.')) : null,
     section('medians', 'Medians over repeats', table('Medians over repeats', ['policy', 'runs', term('offered'), term('refused'), 'p50 ms', 'p95 ms', term('goodput')],

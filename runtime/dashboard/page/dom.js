@@ -61,6 +61,9 @@ export function ratio(n, of) {
   return of ? n / of : null;
 }
 
+/* A clock of its own, like a simulation's, begins near 0. */
+export const when = (at, digits) => Math.abs(at) < 1e8 ? `${digits ? Number(at.toFixed(digits)) : number(at)} s` : new Date(at * 1000).toISOString().replace('T', ' ').replace('Z', ' UTC');
+
 /* --- tables */
 
 /* rows: arrays of cells; columns: headings. The first column names its row. Wide ones scroll in
@@ -71,9 +74,12 @@ export function table(caption, columns, rows, options = {}) {
       el('caption.unseen', {}, caption),
       el('thead', {}, el('tr', {}, columns.map((c, i) =>
         el('th', { scope: 'col', class: i && !options.text ? 'n' : null }, c)))),
-      el('tbody', {}, rows.map(row => el('tr', {}, row.map((cell, i) => i === 0
-        ? el('th', { scope: 'row' }, cell)
-        : el('td', { class: options.text ? null : 'n', 'data-of': options.wide && typeof columns[i] === 'string' ? columns[i] : null }, cell)))))));
+      el('tbody', {}, rowsOf(columns, rows, options))));
+}
+export function rowsOf(columns, rows, options = {}) {
+  return rows.map(row => el('tr', {}, row.map((cell, i) => i === 0
+    ? el('th', { scope: 'row' }, cell)
+    : el('td', { class: options.text ? null : 'n', 'data-of': options.wide && typeof columns[i] === 'string' ? columns[i] : null }, cell))));
 }
 
 export function section(id, heading, ...children) {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The report: the facts of the text page in its order, from what `report --json` says. Nothing is
  * computed here but shares of two numbers that are both on the page. */
-import { el, number, exact, percent, share, plural, ratio, table, section, caveats, term } from './dom.js';
+import { el, number, exact, percent, share, plural, ratio, table, section, caveats, term, when } from './dom.js';
+import { served } from './ask.js';
+import { around, counted } from './lines.js';
 import { arrivals, signal, latencies, bars, drawn } from './charts.js';
 
 export const chip = verdict => el('span.chip.' + verdict.toLowerCase(), {}, verdict);
@@ -27,12 +29,12 @@ function who(run) {
 function tiles(run) {
   const tile = (word, value, note) => el('div.tile', {}, el('dt', {}, term(word)), el('dd', {}, value, note ? el('small', {}, note) : null));
   if (run.watched)
-    return el('dl.tiles', {}, tile('samples', number(run.samples)), tile('would have refused', number(run.not_enforced), percent(ratio(run.not_enforced, run.samples))));
-  return el('dl.tiles', {}, tile('offered', number(run.offered), run.rate === null ? null : `${number(run.rate)}/s`),
-    tile('admitted', number(run.admitted), percent(ratio(run.admitted, run.offered))),
-    tile('refused', number(run.refused), percent(ratio(run.refused, run.offered))),
+    return el('dl.tiles', {}, tile('samples', counted(number(run.samples), run, { of: 'decisions' })), tile('would have refused', counted(number(run.not_enforced), run, { of: 'not_enforced' }), percent(ratio(run.not_enforced, run.samples))));
+  return el('dl.tiles', {}, tile('offered', counted(number(run.offered), run, { of: 'decisions' }), run.rate === null ? null : `${number(run.rate)}/s`),
+    tile('admitted', counted(number(run.admitted), run, { of: 'admitted' }), percent(ratio(run.admitted, run.offered))),
+    tile('refused', counted(number(run.refused), run, { of: 'refused' }), percent(ratio(run.refused, run.offered))),
     tile('goodput', share(run.goodput), run.goodput === null ? run.cost.no_goodput : `${run.cost.met} met the SLO`),
-    tile('p95', run.ttft_ms.p95 === null ? '--' : number(run.ttft_ms.p95) + ' ms', 'TTFT of served'));
+    tile('p95', run.ttft_ms.p95 === null ? '--' : counted(number(run.ttft_ms.p95) + ' ms', run, { of: 'outcomes' }), 'TTFT of served'));
 }
 
 function rules(run) {
@@ -124,8 +126,8 @@ function did(run, id) {
     el('p', {}, `Admitted ${of(run.admitted)}, rejected ${of(run.refused - run.deferred)}, deferred ${of(run.deferred)} of ${run.offered} offered.`),
     words.length ? el('h3', {}, 'Refusals by ', term('reason')) : null,
     words.length ? bars(words.flatMap(word => [
-      run.by_reason[word] ? { name: word || '(no reason given)', n: run.by_reason[word], kind: 'refused' } : null,
-      run.by_reason_not_enforced[word] ? { name: `${word || '(no reason given)'}, not enforced`, n: run.by_reason_not_enforced[word] } : null,
+      run.by_reason[word] ? { name: word || '(no reason given)', n: run.by_reason[word], kind: 'refused', link: n => counted(n, run, { of: 'refused', reason: word }) } : null,
+      run.by_reason_not_enforced[word] ? { name: `${word || '(no reason given)'}, not enforced`, n: run.by_reason_not_enforced[word], link: n => counted(n, run, { of: 'not_enforced', reason: word }) } : null,
     ].filter(Boolean)), run.offered) : el('p.note', {}, 'It refused nothing.'),
     run.deferred ? el('p.note', {}, `${run.deferred} of the refused ${plural(run.deferred, 'was', 'were')} deferred: told to come back.`) : null,
     groups('Tenants', 'tenant', run.tenants), groups('Priorities', 'priority', run.priorities), arms(run));
@@ -147,9 +149,6 @@ function cost(run, id) {
         t.within.map(([s, ms]) => [percent(s), number(ms)])))] : null);
 }
 
-/* A clock of its own, like a simulation's, begins near 0. */
-const when = at => Math.abs(at) < 1e8 ? `${number(at)} s` : new Date(at * 1000).toISOString().replace('T', ' ').replace('Z', ' UTC');
-
 /* Signals that gates read come first; those that stood still can be asked for. */
 function overTime(run, id) {
   const over = run.over_time;
@@ -161,8 +160,17 @@ function overTime(run, id) {
   figures.addEventListener('toggle', () => {
     if (figures.open && figures.children.length === 1)
       figures.append(table('Over time', ['from, s', 'decisions', 'refusals', ...names.map(n => `${n}, mean`)],
-        over.bins.map(b => [number(b.at - over.bins[0].at), b.decisions, b.refusals, ...names.map(n => b.signals[n] ? number(b.signals[n].mean) : '--')])));
+        over.bins.map(b => [served() ? el('a', { href: '#/lines?' + new URLSearchParams([...run.logs.map(l => ['log', l]), ['at', b.at]]) }, number(b.at - begin)) : number(b.at - begin), b.decisions, b.refusals, ...names.map(n => b.signals[n] ? number(b.signals[n].mean) : '--')])));
   });
+  const own = served() && id === 'r', begin = over.bins[0].at;
+  const say = at => {
+    if (!own) return;
+    address.set('at', Number(at.toFixed(3)));
+    history.replaceState(null, '', '#/run?' + address);
+  };
+  const [place, show] = served() ? around(run, begin, say) : [null, null];
+  const picked = served() ? x => show(begin + x) : null;
+  if (own && address.has('at')) show(Number(address.get('at')));
   const box = el('div.plots'), shown = new Set(asks.length ? names.filter(n => asks.includes(n)) : names.slice(0, Math.max(3, new Set(gated).size)));
   const pick = (name, on) => {
     if (on) shown.add(name); else shown.delete(name);
@@ -173,17 +181,17 @@ function overTime(run, id) {
     history.replaceState(null, '', '#/run?' + address);
   };
   const draw = () => {
-    box.replaceChildren(el('h3', {}, 'Decisions and refusals'), arrivals(over), ...names.filter(n => shown.has(n)).flatMap(n => {
+    box.replaceChildren(el('h3', {}, 'Decisions and refusals'), arrivals(over, picked), ...names.filter(n => shown.has(n)).flatMap(n => {
       const gates = run.gates.filter(g => g.signal === n && g.threshold !== null);
-      return [el('h3', {}, n), signal(over, n, gates)];
+      return [el('h3', {}, n), signal(over, n, gates, picked)];
     }));
   };
   if (drawn()) draw();
   return section(id + 'time', 'Over time',
-    el('p.note', {}, `Each point is ${number(over.bin_s)} s, from ${when(over.bins[0].at)} on. Refused is the policy's verdict, enforced or not: marked at the foot of each signal, the more the taller. The band is from the least reading to the greatest. Drag to zoom, double-click for all.`),
+    el('p.note', {}, `Each point is ${number(over.bin_s)} s, from ${when(over.bins[0].at)} on. Refused is the policy's verdict, enforced or not: marked at the foot of each signal, the more the taller. The band is from the least reading to the greatest. Drag to zoom, double-click for all${served() ? ', click for the lines around that moment' : ''}.`),
     drawn() && names.length > 1 ? el('fieldset.pick', {}, el('legend', {}, 'Signals shown'), names.map(n => el('label', {},
       el('input', { type: 'checkbox', checked: shown.has(n), onchange: e => pick(n, e.target.checked) }), ' ', n))) : null,
-    drawn() ? box : el('p.note', {}, 'This build has no chart library.'), figures);
+    drawn() ? box : el('p.note', {}, 'This build has no chart library.'), place, figures);
 }
 
 const asked = ['Capacity-relative load: the offered rate over what the engine can serve.', 'Calibrated deadlines: the SLO over the latency of an unloaded engine.',
@@ -204,12 +212,13 @@ function items(run, id) {
 
 function instrument(run, id) {
   const i = run.instrument;
+  const kinds = { decisions: 'decisions', outcomes: 'outcomes', 'state samples': 'states', 'lost, recorded': 'losses', 'corrupt lines': 'corrupt', faults: 'faults', 'scrape errors': 'scrape_errors' };
   const rows = [['decisions', i.decisions], ['outcomes', i.outcomes], ['state samples', i.states], ['writers', i.writers],
     ['lost, recorded', i.dropped - i.dropped_unrecorded], ['lost, unrecorded', i.dropped_unrecorded], ['corrupt lines', i.corrupt_lines],
     ['faults', i.faults], ['scrape errors', i.scrape_errors], ['orphan outcomes', i.orphan_outcomes], ['duplicate outcomes', i.duplicate_outcomes],
     ['outcomes of refused', i.refused_outcomes], ['TTFT out of range', i.ttft_out_of_range]];
   return section(id + 'instrument', 'The instrument',
-    el('dl.counts', {}, rows.map(([name, n]) => el('div', {}, el('dt', {}, term(name)), el('dd', { class: n && !['decisions', 'outcomes', 'state samples', 'writers'].includes(name) ? 'warn' : null }, n)))));
+    el('dl.counts', {}, rows.map(([name, n]) => el('div', {}, el('dt', {}, term(name)), el('dd', { class: n && !['decisions', 'outcomes', 'state samples', 'writers'].includes(name) ? 'warn' : null }, n && kinds[name] ? counted(n, run, { of: kinds[name] }) : n)))));
 }
 
 function runPage(run, id) {

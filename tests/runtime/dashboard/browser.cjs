@@ -2,11 +2,11 @@
 // The pages in a real browser: claims as TAP on stdout.
 //
 //     node browser.cjs MODULES CHROMIUM PICTURES REPORT.html REPORT.json COMPARE.html COMPARE.json
-//         URL EXPERIMENTS.json HOSTILE.html FLAT.html SPIKE.html WATCHED.html ABSENT.html
+//         URL EXPERIMENTS.json HOSTILE.html FLAT.html SPIKE.html WATCHED.html ABSENT.html PROGRAM
 //
-// MODULES holds playwright-core and axe-core. URL is a dashboard over the logs that the JSON is of. PICTURES: a
-// folder for what the pages look like, or -.
-const [modules, chromium, pictures, reportHtml, reportJson, compareHtml, compareJson, url, experimentsJson, hostileHtml, flatHtml, spikeHtml, watchedHtml, absentHtml] = process.argv.slice(2);
+// MODULES holds playwright-core and axe-core. URL is a dashboard over the logs, in the folder logs here, that the
+// JSON is of. PICTURES: a folder for what the pages look like, or -. What is live is in live.cjs.
+const [modules, chromium, pictures, reportHtml, reportJson, compareHtml, compareJson, url, experimentsJson, hostileHtml, flatHtml, spikeHtml, watchedHtml, absentHtml, program] = process.argv.slice(2);
 const fs = require('fs');
 const playwright = require(`${modules}/playwright-core`);
 const axe = fs.readFileSync(`${modules}/axe-core/axe.min.js`, 'utf8');
@@ -31,13 +31,13 @@ async function claim(text, check) {
 async function main() {
   const browser = await playwright.chromium.launch({ executablePath: chromium, args: ['--no-sandbox', '--disable-gpu',
     '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'] });
-  const said = [], elsewhere = [];
+  const said = [], elsewhere = [], bases = [url];
   async function open(address, width = 1440, scheme = 'light') {
     const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme: scheme });
     // That reading a canvas is slow is the tests' own doing.
     page.on('console', m => { if ((m.type() === 'error' || m.type() === 'warning') && !/willReadFrequently/.test(m.text())) said.push(`${address}: ${m.text()}`); });
     page.on('pageerror', e => said.push(`${address}: ${e}`));
-    page.on('request', r => { if (!r.url().startsWith(url) && !/^(file|data|blob):/.test(r.url())) elsewhere.push(r.url()); });
+    page.on('request', r => { if (!bases.some(b => r.url().startsWith(b)) && !/^(file|data|blob):/.test(r.url())) elsewhere.push(r.url()); });
     await page.goto(address);
     await page.waitForSelector('h1');
     return page;
@@ -158,11 +158,12 @@ async function main() {
     const page = await open(url + '#/run?log=demo%2Fkv_threshold%2Fr1.jsonl');
     await page.waitForSelector('.plots canvas');
     const n = await page.locator('.plots canvas').count();
+    // Drawn in the frame after.
+    const shows = (page, n) => page.waitForFunction(n => document.querySelectorAll('.plots canvas').length === n, n);
     await page.getByRole('checkbox', { name: 'queue_depth' }).uncheck();
-    assert.strictEqual(await page.locator('.plots canvas').count(), n - 1);
+    await shows(page, n - 1);
     const again = await open(page.url());
-    await again.waitForSelector('.plots canvas');
-    assert.strictEqual(await again.locator('.plots canvas').count(), n - 1);
+    await shows(again, n - 1);
     await again.locator('#rtime summary').click();
     await again.waitForSelector('#rtime details tbody');
     assert.strictEqual(await again.locator('#rtime details tbody tr').count(), run.over_time.bins.length);
@@ -212,24 +213,96 @@ async function main() {
     await page.waitForSelector('.cards');
     await page.close();
   });
-  const views = [['report', reportHtml], ['compare', compareHtml], ['experiments', url], ['signals', url + '#/signals'], ['terms', url + '#/terms'], ['run', url + '#/run?log=demo%2Fkv_threshold%2Fr1.jsonl']];
-  await claim('axe finds no serious fault, at 380 and 1440 px, light and dark; nothing runs out of the page', async () => {
+  await claim('a click in a chart shows the lines around that moment, which is in the address', async () => {
+    const page = await open(url + '#/run?log=demo%2Fkv_threshold%2Fr1.jsonl');
+    await page.waitForSelector('.plots canvas');
+    await page.locator('.plots .u-over').first().click(); // in its middle
+    await page.waitForSelector('ol.lines .here');
+    const at = Number(new URLSearchParams(page.url().split('?')[1]).get('at')), bins = run.over_time.bins;
+    const middle = (bins[0].at + bins[bins.length - 1].at) / 2;
+    assert(Math.abs(at - middle) < 0.1 * (bins[bins.length - 1].at - bins[0].at), `${at} is not about ${middle}`);
+    const log = fs.readFileSync('logs/demo/kv_threshold/r1.jsonl', 'utf8').split('\n');
+    const here = Number((await page.locator('ol.lines .here .number').innerText()).replace(/\D/g, ''));
+    assert.strictEqual(await page.locator('ol.lines .here pre').innerText(), log[here - 1]);
+    const apart = i => Math.abs(JSON.parse(log[i - 1]).at - at);
+    assert(apart(here) <= apart(here - 1) && apart(here) <= apart(here + 1));
+    const again = await open(page.url());
+    await again.waitForSelector('ol.lines .here');
+    assert.strictEqual(await again.locator('ol.lines .here pre').innerText(), log[here - 1]);
+    await again.close();
+    // By the keyboard too.
+    await page.getByRole('spinbutton').fill('0');
+    await page.keyboard.press('Enter');
+    await page.waitForFunction(() => /line 1$/.test(document.querySelector('ol.lines .here .number').innerText));
+    await page.close();
+  });
+  await claim('figures lead to the lines behind them, as many as the figure says', async () => {
+    const page = await open(url + '#/run?log=demo%2Fkv_threshold%2Fr1.jsonl');
+    for (const [word, n] of [['refused', run.refused], ['admitted', run.admitted], ['offered', run.offered]]) {
+      await page.locator('.tile', { has: page.locator('dt', { hasText: word }) }).getByRole('link').first().click();
+      await page.waitForSelector('ol.lines');
+      has(await text(page), `${n} lines of it`);
+      if (word === 'refused') {
+        await page.getByRole('link', { name: 'The next ones' }).click();
+        await page.waitForFunction(() => /&line=/.test(location.hash) && document.querySelector('ol.lines'));
+        await page.goBack();
+      }
+      await page.goBack();
+      await page.waitForSelector('.tiles');
+    }
+    await page.locator('.bars').getByRole('link').first().click();
+    await page.waitForSelector('ol.lines');
+    has(await text(page), 'reason kv_pressure');
+    await page.close();
+    const file = await open(reportHtml);
+    assert.strictEqual(await file.locator('main a').count(), 0, 'a file has nobody to ask');
+    await file.close();
+  });
+  await claim('a repeat of a comparison leads to its own report', async () => {
+    const page = await open(url + '#/compare?experiment=demo');
+    await page.locator('#repeats').getByRole('link', { name: /kv_threshold r1$/ }).click();
+    await page.waitForSelector('.finding');
+    assert.strictEqual(page.url(), url + '#/run?log=demo%2Fkv_threshold%2Fr1.jsonl');
+    await page.close();
+  });
+  // Looks at a page at three widths in both schemes.
+  async function look(page, name) {
+    await page.evaluate(axe);
+    for (const [width, scheme] of [[380, 'dark'], [380, 'light'], [1440, 'light'], [1440, 'dark']]) {
+      await page.setViewportSize({ width, height: 900 });
+      await page.emulateMedia({ colorScheme: scheme });
+      await page.waitForTimeout(100);
+      assert(await page.evaluate(() => document.documentElement.scrollWidth <= document.documentElement.clientWidth), `${name} is wider than ${width} px`);
+      // Each width and each scheme once: what is told by colour does not depend on the width.
+      if (width === 380 && scheme === 'light' || width === 1440 && scheme === 'dark') {
+        if (pictures !== '-') await page.screenshot({ path: `${pictures}/${name}-${width}-${scheme}.png`, fullPage: true });
+        continue;
+      }
+      const found = await page.evaluate(() => axe.run());
+      const grave = found.violations.filter(v => v.impact === 'serious' || v.impact === 'critical');
+      assert(!grave.length, `${name} ${width} ${scheme}: ` + grave.map(v => `${v.id}: ${v.nodes.slice(0, 3).map(n => n.html.slice(0, 160) + ' ' + (n.any[0] || {}).message).join(' | ')}`).join('; '));
+      if (pictures !== '-') await page.screenshot({ path: `${pictures}/${name}-${width}-${scheme}.png`, fullPage: true });
+    }
+    if (pictures !== '-') {
+      await page.setViewportSize({ width: 3840, height: 2160 });
+      await page.waitForTimeout(100);
+      await page.screenshot({ path: `${pictures}/${name}-3840.png` });
+    }
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await page.emulateMedia({ colorScheme: 'light' });
+  }
+  const r1 = 'log=demo%2Fkv_threshold%2Fr1.jsonl';
+  const views = [['report', reportHtml], ['compare', compareHtml], ['experiments', url], ['signals', url + '#/signals'], ['terms', url + '#/terms'], ['run', `${url}#/run?${r1}&at=1`],
+    ['lines', `${url}#/lines?${r1}&line=100`], ['nobody', url + '#/live'], ['supply', url + '#/signals?page=page.txt']];
+  await claim('axe finds no serious fault, at 380 and 1440 px, in the dark and in the light; nothing runs out of the page', async () => {
     for (const [name, address] of views) {
       const page = await open(address);
-      await page.evaluate(axe);
-      for (const [width, scheme] of [[380, 'dark'], [380, 'light'], [1440, 'light'], [1440, 'dark']]) {
-        await page.setViewportSize({ width, height: 900 });
-        await page.emulateMedia({ colorScheme: scheme });
-        await page.waitForTimeout(100);
-        assert(await page.evaluate(() => document.documentElement.scrollWidth <= document.documentElement.clientWidth), `${name} is wider than ${width} px`);
-        const found = await page.evaluate(() => axe.run());
-        const grave = found.violations.filter(v => v.impact === 'serious' || v.impact === 'critical');
-        assert(!grave.length, `${name} ${width} ${scheme}: ` + grave.map(v => `${v.id}: ${v.nodes.slice(0, 3).map(n => n.html.slice(0, 160) + ' ' + (n.any[0] || {}).message).join(' | ')}`).join('; '));
-        if (pictures !== '-') await page.screenshot({ path: `${pictures}/${name}-${width}-${scheme}.png`, fullPage: true });
-      }
+      if (name === 'run') await page.waitForSelector('ol.lines');
+      await look(page, name);
       await page.close();
     }
   });
+  await require('./live.cjs')({ program, folder: process.cwd(), logs: 'logs', claim, open, text, has, drawn, look, said, bases, number });
   await claim('no page has anything to complain of', async () => assert.deepStrictEqual(said, []));
   await claim('no page asks another host for anything', async () => assert.deepStrictEqual(elsewhere, []));
   await browser.close();

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What a dashboard answers: claims as TAP. requests.py PORT REPORT.json EXPERIMENTS.json COMPARE.json"""
+"""What a dashboard answers: claims as TAP. requests.py PORT REPORT.json EXPERIMENTS.json COMPARE.json
+SIGNALS.json"""
+import gzip
 import http.client
 import json
 import os
@@ -7,14 +9,16 @@ import shutil
 import sys
 
 port = int(sys.argv[1])
-report, experiments, comparison = (json.load(open(name)) for name in sys.argv[2:5])
+report, experiments, comparison, supplied = (json.load(open(name)) for name in sys.argv[2:6])
 failed = 0
 
 
-def ask(path, method="GET", host=None):
+def ask(path, method="GET", host=None, accepts=None):
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
-    connection.putrequest(method, path, skip_host=True)
+    connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
     connection.putheader("Host", host or f"127.0.0.1:{port}")
+    if accepts:
+        connection.putheader("Accept-Encoding", accepts)
     connection.endheaders()
     answer = connection.getresponse()
     body = answer.read()
@@ -111,10 +115,68 @@ def words():
         assert got == status and said in json.loads(body)["error"], (path, got, body)
 
 
+def packed():
+    total = 0
+    for path in ("/", "/page.js", "/page.css", "/uplot.js"):
+        _, plain_headers, plain = ask(path)
+        status, headers, body = ask(path, accepts="gzip, deflate, br")
+        assert status == 200 and headers["Content-Encoding"] == "gzip" and headers["Vary"] == "Accept-Encoding"
+        assert plain_headers["Content-Encoding"] is None and plain_headers["Vary"] == "Accept-Encoding"
+        assert gzip.decompress(body) == plain and int(headers["Content-Length"]) == len(body), path
+        assert headers["Content-Type"] == plain_headers["Content-Type"]
+        assert ask(path, accepts="gzip;q=0")[2] == plain
+        total += len(body)
+    assert total < 60 * 1024, total
+
+
+def lines():
+    log = open("demo/kv_threshold/r1.jsonl").read().splitlines()
+    said = [json.loads(line) for line in log]
+    path = "/api/lines?log=demo/kv_threshold/r1.jsonl"
+    part = data(path + "&at=0.4&most=5")["logs"][0]
+    here = next(i for i, line in enumerate(said, 1) if line["at"] == 0.4)
+    assert part["here"] == here and [l["line"] for l in part["lines"]] == list(range(here - 2, here + 3)), part
+    assert all(l["text"] == log[l["line"] - 1] and not l["cut"] for l in part["lines"])
+    refused = [i for i, line in enumerate(said, 1) if line.get("verdict") == "reject" and line["enforced"]]
+    part = data(path + "&of=refused&policy=kv_threshold&run=r1&reason=kv_pressure&most=200")["logs"][0]
+    assert part["n"] == len(refused) == report["refused"], part["n"]
+    assert [l["line"] for l in part["lines"]] == refused[:200] and part["next"] == refused[200]
+    rest = data(path + f"&of=refused&line={part['next']}&most=200")["logs"][0]
+    assert [l["line"] for l in rest["lines"]] == refused[200:] and rest["next"] is None
+    assert data(path + "&of=refused&policy=other")["logs"][0]["n"] == 0
+    assert len(data(path + "&line=3&log=arms/r1.jsonl")["logs"]) == 2
+    for query, status in (("", 400), ("&at=x", 400), ("&at=nan", 400), ("&of=nothing", 400), ("&line=0", 400), ("&line=1.5", 400),
+                          ("&line=1&most=201", 400), ("&line=1&most=0", 400), ("&line=1" + "&log=arms/r1.jsonl" * 16, 400)):
+        assert ask(path + query)[0] == status, query
+    assert ask("/api/lines?line=1")[0] == 400
+    for outside in ("../outside.jsonl", "link.jsonl", "linked/outside.jsonl", "demo", "nowhere", "pipe"):
+        assert ask(f"/api/lines?line=1&log={outside}")[0] == 404, outside
+
+
+def supply():
+    assert data("/api/supply?page=page.txt") == supplied
+    assert supplied["signals"]["kv_pressure"]["skipped"] == 1
+    assert "looks like JSON, expected a metrics page" in json.loads(ask("/api/supply?page=demo/kv_threshold/r1.jsonl")[2])["error"]
+    assert ask("/api/supply?page=demo/kv_threshold/r1.jsonl")[0] == 400
+    assert ask("/api/supply")[0] == 400
+    for outside in ("../report.json", "/etc/passwd", "demo", "nowhere", "pipe"):
+        assert ask(f"/api/supply?page={outside}")[0] == 404, outside
+
+
 claim("its figures are those of --json, again when it kept them", figures)
 # Searching the folder would have found these too.
 os.symlink("../outside.jsonl", "link.jsonl")
 os.symlink("..", "linked")
+def nobody():
+    assert data("/api/targets") == {"targets": []}
+    assert ask("/api/live?target=0")[0] == 404
+
+
+os.mkfifo("pipe")
+claim("the page comes packed to who takes it so, in less than 60 KB", packed)
+claim("lines are those of the file, around a moment or of a kind, and no others", lines)
+claim("what a file supplies is what `signals --json` says", supply)
+claim("without --live nobody is followed, or asked", nobody)
 claim("a log that grows while it is open is read anew", growing)
 claim("only a Host that is this machine is answered", hosts)
 claim("paths lead below the folder, whatever they say and link to", confined)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The account of a page (account.h). */
-#include "runtime/cli/account.h"
+#include "runtime/analysis/account.h"
 
 #include "core/dictionary.h"
 #include "core/error.h"
@@ -36,93 +36,90 @@ static bool wanted(const struct adp_account *a, uint32_t signal, const char **re
 
 /* --- a page, for people --- */
 
-static void print_skipped(const struct adp_reading *r)
+static void print_skipped(FILE *to, const struct adp_reading *r)
 {
     const char *lead = "; left out: ";
     for (int why = 0; why < ADP_WHY_COUNT; why++)
         if (r->skipped_by[why]) {
-            adp_page_put(stdout, "%s%u %s", lead, r->skipped_by[why],
+            adp_page_put(to, "%s%u %s", lead, r->skipped_by[why],
                          adp_why_word((enum adp_why)why));
             lead = ", ";
         }
 }
 
-static void print_present(const struct adp_account *a, uint32_t i)
+static void print_present(FILE *to, const struct adp_account *a, uint32_t i)
 {
     const struct adp_reading *r = &a->reading[i];
-    adp_page_put(stdout, "from %s  (%u series", source_text(a, i), r->taken);
-    print_skipped(r);
+    adp_page_put(to, "from %s  (%u series", source_text(a, i), r->taken);
+    print_skipped(to, r);
     if (r->age_s > 0)
-        adp_page_put(stdout, "; %s s old", adp_page_value(r->age_s).text);
-    adp_page_put(stdout, ")\n");
+        adp_page_put(to, "; %s s old", adp_page_value(r->age_s).text);
+    adp_page_put(to, ")\n");
 }
 
 /* Why, and the way out. */
-static void print_absent(const struct adp_account *a, uint32_t i)
+static void print_absent(FILE *to, const struct adp_account *a, uint32_t i)
 {
     const struct adp_reading *r = &a->reading[i];
     const char *source = source_text(a, i), *metric = NULL;
-    adp_page_put(stdout, "absent: %s", adp_why_word(r->why));
+    adp_page_put(to, "absent: %s", adp_why_word(r->why));
     if (wanted(a, i, &source, &metric)) {
         if (metric && strcmp(metric, source) == 0)
-            adp_page_put(stdout, "; %s would feed it", metric);
+            adp_page_put(to, "; %s would feed it", metric);
         else if (metric)
-            adp_page_put(stdout, "; %s would feed %s", metric, source);
+            adp_page_put(to, "; %s would feed %s", metric, source);
         else
-            adp_page_put(stdout, "; %s has its metrics here under other labels", source);
+            adp_page_put(to, "; %s has its metrics here under other labels", source);
     } else if (r->why == ADP_WHY_FIRST_SAMPLE) {
         if (a->twice)
-            adp_page_put(stdout, "; %s was not on the page before", source);
+            adp_page_put(to, "; %s was not on the page before", source);
         else
-            adp_page_put(stdout, "; %s needs a second page: --twice", source);
+            adp_page_put(to, "; %s needs a second page: --twice", source);
     } else if (r->why == ADP_WHY_ABOVE_LAST_BOUND) {
-        adp_page_put(stdout, "; more than %s in %s", adp_page_value(r->bound).text,
-                     source);
+        adp_page_put(to, "; more than %s in %s", adp_page_value(r->bound).text, source);
     } else if (r->why == ADP_WHY_OUT_OF_RANGE) {
         double lo, hi;
         adp_signals_range(a->set, i, &lo, &hi);
-        adp_page_put(stdout, ": %s in %s, expected %s to %s",
-                     adp_page_value(r->outside).text, source, adp_page_value(lo).text,
-                     adp_page_value(hi).text);
-        print_skipped(r);
+        adp_page_put(to, ": %s in %s, expected %s to %s", adp_page_value(r->outside).text,
+                     source, adp_page_value(lo).text, adp_page_value(hi).text);
+        print_skipped(to, r);
     } else if (r->why == ADP_WHY_AMBIGUOUS) {
-        adp_page_put(stdout, "; series of %s differ in %s, declare aggregate:", source,
+        adp_page_put(to, "; series of %s differ in %s, declare aggregate:", source,
                      r->differ);
     } else if (source) {
-        adp_page_put(stdout, " in %s", source);
-        print_skipped(r);
+        adp_page_put(to, " in %s", source);
+        print_skipped(to, r);
     }
-    adp_page_put(stdout, "\n");
+    adp_page_put(to, "\n");
 }
 
-static void print_unused(const struct adp_account *a)
+static void print_unused(FILE *to, const struct adp_account *a)
 {
     uint32_t at = 0, n = 0;
     struct adp_str name;
     while (adp_signals_unused(a->set, a->page, &at, &name)) {
         if (n++ == 0)
-            adp_page_put(stdout,
-                         "\nOn the page, used by no signal, and maybe worth one:\n");
-        adp_page_put(stdout, "  %.*s\n", (int)name.n, name.p);
+            adp_page_put(to, "\nOn the page, used by no signal, and maybe worth one:\n");
+        adp_page_put(to, "  %.*s\n", (int)name.n, name.p);
     }
 }
 
-void adp_account_print(const struct adp_account *account)
+void adp_account_print(const struct adp_account *account, FILE *to)
 {
     const struct adp_account *a = account;
-    adp_page_put(stdout, "%s: %u series\n", a->name, adp_metrics_count(a->page));
-    putchar('\n');
+    adp_page_put(to, "%s: %u series\n", a->name, adp_metrics_count(a->page));
+    fputc('\n', to);
     for (uint32_t i = 0; i < adp_signals_count(a->set); i++) {
         bool present = a->reading[i].why == ADP_WHY_PRESENT;
-        adp_page_put(stdout, "  %-16s %12s %-9s ", adp_signals_name(a->set, i),
+        adp_page_put(to, "  %-16s %12s %-9s ", adp_signals_name(a->set, i),
                      present ? adp_page_value(a->reading[i].value).text : "--",
                      adp_signals_unit(a->set, i));
         if (present)
-            print_present(a, i);
+            print_present(to, a, i);
         else
-            print_absent(a, i);
+            print_absent(to, a, i);
     }
-    print_unused(a);
+    print_unused(to, a);
 }
 
 /* --- a page, for machines --- */
@@ -169,39 +166,39 @@ static void put_reading(struct adp_line *to, const struct adp_account *a, uint32
     adp_line_puts(to, "}");
 }
 
-/* Writes what was built to stdout. */
-static int finish(struct adp_line *to)
+/* Writes what was built. */
+static int finish(struct adp_line *built, FILE *to)
 {
-    int code = to->broken ? ADP_ENOMEM : 0;
+    int code = built->broken ? ADP_ENOMEM : 0;
     if (code == 0)
-        fwrite(to->text, 1, to->len, stdout);
-    adp_line_finish(to);
+        fwrite(built->text, 1, built->len, to);
+    adp_line_finish(built);
     return code;
 }
 
-int adp_account_json(const struct adp_account *account)
+int adp_account_json(const struct adp_account *account, FILE *to)
 {
     const struct adp_account *a = account;
-    struct adp_line to;
+    struct adp_line line;
     uint32_t at = 0;
     struct adp_str name;
-    adp_line_init(&to);
-    adp_line_puts(&to, "{");
-    put_word(&to, "page", a->name);
-    adp_line_key(&to, "signals");
-    adp_line_puts(&to, "{");
+    adp_line_init(&line);
+    adp_line_puts(&line, "{");
+    put_word(&line, "page", a->name);
+    adp_line_key(&line, "signals");
+    adp_line_puts(&line, "{");
     for (uint32_t i = 0; i < adp_signals_count(a->set); i++)
-        put_reading(&to, a, i);
-    adp_line_puts(&to, "}");
-    adp_line_key(&to, "unused");
-    adp_line_puts(&to, "[");
+        put_reading(&line, a, i);
+    adp_line_puts(&line, "}");
+    adp_line_key(&line, "unused");
+    adp_line_puts(&line, "[");
     for (const char *comma = ""; adp_signals_unused(a->set, a->page, &at, &name);
          comma = ",") {
-        adp_line_puts(&to, comma);
-        adp_line_string(&to, name.p, name.n);
+        adp_line_puts(&line, comma);
+        adp_line_string(&line, name.p, name.n);
     }
-    adp_line_puts(&to, "]}\n");
-    return finish(&to);
+    adp_line_puts(&line, "]}\n");
+    return finish(&line, to);
 }
 
 /* --- the signals themselves --- */
@@ -228,7 +225,7 @@ static bool is_written(const struct adp_signal_def *def, const char *text)
 
 /* Sources of the operator's, and the shipped ones as they are written: not the same again
  * under each other prefix. */
-static void print_sources(const struct adp_signals *set, uint32_t signal)
+static void print_sources(FILE *to, const struct adp_signals *set, uint32_t signal)
 {
     const struct adp_signal_def *def = shipped(adp_signals_name(set, signal));
     bool own = true;
@@ -237,46 +234,46 @@ static void print_sources(const struct adp_signals *set, uint32_t signal)
         bool written = def && is_written(def, text);
         own &= !written;
         if (own || written)
-            adp_page_put(stdout, "    %s\n", text);
+            adp_page_put(to, "    %s\n", text);
     }
 }
 
-static void print_prefixes(void)
+static void print_prefixes(FILE *to)
 {
     uint32_t n;
     const struct adp_prefix *p = adp_prefixes(&n);
-    adp_page_put(stdout, "Names are taken under other prefixes too:");
+    adp_page_put(to, "Names are taken under other prefixes too:");
     for (uint32_t i = 0; i < n; i++)
         for (const char *const *o = p[i].others;
              o < p[i].others + sizeof p[i].others / sizeof *o && *o; o++)
-            adp_page_put(stdout, " %s for %s%s", *o, p[i].prefix,
+            adp_page_put(to, " %s for %s%s", *o, p[i].prefix,
                          i + 1 < n || o[1] ? "," : "\n");
 }
 
-void adp_account_print_set(const struct adp_signals *set)
+void adp_account_print_set(const struct adp_signals *set, FILE *to)
 {
-    puts("Signals, and the sources that are tried for each, in order; the first that "
-         "yields\na sane value wins. Dictionary " ADP_DICTIONARY_VERSION ".\n");
+    fputs("Signals, and the sources that are tried for each, in order; the first that "
+          "yields\na sane value wins. Dictionary " ADP_DICTIONARY_VERSION ".\n\n",
+          to);
     for (uint32_t i = 0; i < adp_signals_count(set); i++) {
         double lo, hi;
         const char *about = adp_signals_about(set, i);
         adp_signals_range(set, i, &lo, &hi);
-        adp_page_put(stdout, "%s  %s", adp_signals_name(set, i),
-                     adp_signals_unit(set, i));
+        adp_page_put(to, "%s  %s", adp_signals_name(set, i), adp_signals_unit(set, i));
         if (isfinite(lo) && isfinite(hi))
-            adp_page_put(stdout, ", %s to %s", adp_page_value(lo).text,
+            adp_page_put(to, ", %s to %s", adp_page_value(lo).text,
                          adp_page_value(hi).text);
         else if (isfinite(lo))
-            adp_page_put(stdout, ", from %s", adp_page_value(lo).text);
+            adp_page_put(to, ", from %s", adp_page_value(lo).text);
         else if (isfinite(hi))
-            adp_page_put(stdout, ", up to %s", adp_page_value(hi).text);
-        adp_page_put(stdout, ", at most %s s old%s%s\n",
+            adp_page_put(to, ", up to %s", adp_page_value(hi).text);
+        adp_page_put(to, ", at most %s s old%s%s\n",
                      adp_page_value((double)adp_signals_age_limit(set, i) * 1e-9).text,
                      about ? ": " : "", about ? about : "");
-        print_sources(set, i);
-        adp_page_put(stdout, "\n");
+        print_sources(to, set, i);
+        adp_page_put(to, "\n");
     }
-    print_prefixes();
+    print_prefixes(to);
 }
 
 static void put_declared(struct adp_line *to, const struct adp_signals *set, uint32_t i)
@@ -309,16 +306,16 @@ static void put_declared(struct adp_line *to, const struct adp_signals *set, uin
     adp_line_puts(to, "]}");
 }
 
-int adp_account_set_json(const struct adp_signals *set)
+int adp_account_set_json(const struct adp_signals *set, FILE *to)
 {
-    struct adp_line to;
-    adp_line_init(&to);
-    adp_line_puts(&to, "{");
-    put_word(&to, "dictionary", ADP_DICTIONARY_VERSION);
-    adp_line_key(&to, "signals");
-    adp_line_puts(&to, "{");
+    struct adp_line line;
+    adp_line_init(&line);
+    adp_line_puts(&line, "{");
+    put_word(&line, "dictionary", ADP_DICTIONARY_VERSION);
+    adp_line_key(&line, "signals");
+    adp_line_puts(&line, "{");
     for (uint32_t i = 0; i < adp_signals_count(set); i++)
-        put_declared(&to, set, i);
-    adp_line_puts(&to, "}}\n");
-    return finish(&to);
+        put_declared(&line, set, i);
+    adp_line_puts(&line, "}}\n");
+    return finish(&line, to);
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The account of a page: what it can feed, from where, and what it lacks; and without a
  * page, what could be fed. For people, or one object for machines. */
-#ifndef ADP_RUNTIME_CLI_ACCOUNT_H
-#define ADP_RUNTIME_CLI_ACCOUNT_H
+#ifndef ADP_ANALYSIS_ACCOUNT_H
+#define ADP_ANALYSIS_ACCOUNT_H
 
 #include "core/signal.h"
+
+#include <stdio.h>
 
 struct adp_account {
     const struct adp_signals *set;
@@ -14,13 +16,12 @@ struct adp_account {
     struct adp_reading reading[ADP_MAX_KNOWN]; /* by index in the set */
 };
 
-/* To stdout. */
-void adp_account_print(const struct adp_account *account);
+void adp_account_print(const struct adp_account *account, FILE *to);
 /* ADP_ENOMEM: nothing was written. */
-int adp_account_json(const struct adp_account *account);
+int adp_account_json(const struct adp_account *account, FILE *to);
 
 /* The signals themselves. */
-void adp_account_print_set(const struct adp_signals *set);
-int adp_account_set_json(const struct adp_signals *set);
+void adp_account_print_set(const struct adp_signals *set, FILE *to);
+int adp_account_set_json(const struct adp_signals *set, FILE *to);
 
 #endif
