@@ -276,7 +276,7 @@ export function moving(label, height, rows, lines) {
     const now = rows();
     return [{ cursor: { sync: { key: 'now', setSeries: false }, drag: { x: false, y: false } }, legend: { live: true }, padding: [10, 24, 0, 0],
       scales: { x: { time: false }, y: { range: (u, lo, hi) => [Math.min(0, lo || 0), (hi || 0) * 1.08 || 1] } },
-      axes: [axis({ values: (u, ticks) => ticks.map(clock), space: 80, size: 32 }), valueAxis()],
+      axes: [axis({ values: (u, ticks) => ticks.map(clock), space: 80, size: 32, incrs: [1, 2, 5, 10, 30, 60, 120, 300] }), valueAxis()],
       series: [{ label: 'UTC', value: (u, v) => clock(v) }, ...lines.map(l => ({ label: l.label, stroke: colour(l.colour), width: 1.75, dash: l.dash, points: { show: now.length < 3 }, value: (u, v) => number(v) }))] },
     [now.map(r => r[0]), ...lines.map(l => now.map(r => l.of(r) ?? null))]];
   });
