@@ -49,10 +49,11 @@ const struct adp_command adp_cmd_new = {
         "NAME is [a-z][a-z0-9_]*, at most 63, and no policy's that is found by name.",
     .options = options,
     .example = "admitperf new kv_guard --structure dual-gate",
-    .exits = "0    made\n"
-             "2    bad usage, the folder is there already or cannot be made: nothing is; or\n"
-             "     what it made could not be listed on standard output\n"
-             "130  stopped by SIGINT, 143 by SIGTERM: nothing is made",
+    .exits =
+        "0    made\n"
+        "2    bad usage, the folder is there already or cannot be made: nothing is; or\n"
+        "     what it made could not be listed on standard output\n"
+        "130  stopped by SIGINT, 143 by SIGTERM: nothing is made",
     .run = run,
 };
 

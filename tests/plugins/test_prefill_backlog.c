@@ -310,7 +310,7 @@ START_TEST(a_full_line_is_no_frozen_reading)
     stage_create(&s, NULL, 0);
     stage_signal(&s, "queue_depth", 50);
     s.request.present = ADP_DEADLINE;
-    s.request.ttft_deadline_ms = 1e9;
+    s.request.ttft_deadline_ms = 86400000.0;
     ask(100000, 0); /* 100 s of work */
     s.request.ttft_deadline_ms = 2000;
     for (uint64_t ms = 0; ms < 90000; ms += 500)
@@ -332,7 +332,7 @@ START_TEST(a_long_wait_is_not_told_beyond_half_a_minute)
 {
     stage_create(&s, NULL, 0);
     s.request.present = ADP_DEADLINE;
-    s.request.ttft_deadline_ms = 1e9;
+    s.request.ttft_deadline_ms = 86400000.0;
     ask(500000, 0);
     s.request.ttft_deadline_ms = 2000;
     ck_assert_uint_eq(ask(1, 0)->action, ADP_DEFER);

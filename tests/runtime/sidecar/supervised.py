@@ -168,7 +168,7 @@ CLIENTS, REQUESTS = 8, 60
 # Of each way: what the line says, how the death is counted, what is said of it, and more of `serve:`.
 # `exact`: it dies in the very request. What is killed from outside may die a moment later: between a
 # request's arrival and its decision there may be no record, between its record and its answer two
-# words of it.
+# words of it, within the writing of an answer half of it: that client's connection is cut, and counted.
 WAYS = {
     "segv": ("the policy died of SIGSEGV", "signal", "died of a signal (SIGSEGV)", "", True),
     "overflow": ("the policy died of SIGSEGV", "signal", "died of a signal (SIGSEGV)", "", True),
@@ -216,19 +216,23 @@ def load(way):
     for c in clients:
         c.join()
     answers = {k: v for c in clients for k, v in c.answers.items()}
-    claim("%s: no request fails, whoever asks" % way, not any(c.trouble for c in clients) and
-          len(answers) == CLIENTS * REQUESTS and all(a[0] == 200 and a[1]["x-admit-verdict"] == "admit"
-                                                     for a in answers.values()),
-          ([c.trouble for c in clients], s.text()))
     page = s.metrics()
     deaths = s.deaths()
+    cut = sum(v for k, v in page.items() if "connections_cut" in k)
+    troubled = [c for c in clients if c.trouble]
+    whole = all(len(c.answers) == REQUESTS for c in clients if not c.trouble)
+    claim("%s: no request fails, whoever asks" % way, whole and len(troubled) == (0 if exact else cut) and
+          all(a[0] == 200 and a[1]["x-admit-verdict"] == "admit" for a in answers.values()),
+          ([c.trouble for c in troubled], s.text()))
     claim("%s: the first death restores, the second starts afresh, the third is the last" % way,
           deaths[cause] == 3 and sum(deaths.values()) == 3 and page["admitperf_worker_restarts_total"] == 3 and
           page['admitperf_policy_deaths_total{policy="crash_%s"}' % way] == 3 and
           page['admitperf_policy_quarantined{policy="crash_%s"}' % way] == 1, (deaths, s.text()))
-    claim("%s: nobody's connection is cut" % way, all(v == 0 for k, v in page.items() if "connections_cut" in k), page)
+    claim("%s: %s" % (way, "nobody's connection is cut" if exact else "of each death at most one connection is cut"),
+          cut <= (0 if exact else 3), page)
+    named = len(re.findall(r"the worker %s, policy crash_%s, " % (re.escape(said), way), s.text()))
     claim("%s: it is said, with the policy's name" % way,
-          len(re.findall(r"the worker %s, policy crash_%s, " % (re.escape(said), way), s.text())) == 3, s.text())
+          (named == 3 if exact else len(re.findall(re.escape(said), s.text())) == 3), s.text())
     in_time(s, way, page['admitperf_worker_restart_seconds{which="last"}'])
     worst = page['admitperf_worker_restart_seconds{which="longest"}']
     code = s.stop()
@@ -237,7 +241,7 @@ def load(way):
     ids = [d["request_id"] for d in decisions]
     missing, twice = len(set(answers) - set(ids)), len(ids) - len(set(ids))
     claim("%s: each request has its line, and one" % way,
-          set(ids) <= set(answers) and (not missing if exact else missing <= 3) and not twice and
+          (set(ids) <= set(answers) if not troubled else len(set(ids) - set(answers)) <= len(troubled)) and (not missing if exact else missing <= 3) and not twice and
           not any("dropped" in line for line in s.lines()), (missing, twice))
     faults = [d for d in decisions if d["fault"] and "quarantine" not in d["fault"]]
     claim("%s: the lines of those it died in say so, and of which policy" % way,
