@@ -38,6 +38,7 @@
 #include <admitperf/policy.h>
 #include <admitperf/state.h>
 
+#include <float.h>
 #include <stdlib.h>
 
 enum { QUEUE };
@@ -212,6 +213,7 @@ static void decide(void *self, const adp_view *v, adp_verdict *w)
         double over = too_many / max_reqs;
         margin = margin > over ? margin : over;
     }
+    margin = margin < DBL_MAX ? margin : DBL_MAX; /* it must be finite */
 
     if (e.alone > e.slo) {
         adp_margin_above(w, margin);

@@ -158,6 +158,13 @@ static void *create(const adp_setup *setup)
     return h;
 }
 
+/* From one priority up to another. Of the integers, whose difference no int64_t may hold:
+ * neighbours beyond 2^53 are one and the same double. */
+static double distance(int64_t from, int64_t to)
+{
+    return (double)((uint64_t)to - (uint64_t)from);
+}
+
 /* The ceiling of a priority among those seen in the last idle_s, which it now is. */
 static double ceiling(struct holdback *h, const adp_view *v, int64_t priority)
 {
@@ -183,8 +190,8 @@ static double ceiling(struct holdback *h, const adp_view *v, int64_t priority)
         return param[MAX_CEILING];
     if (param[BY_VALUE] == 0.0)
         return param[MAX_CEILING] - above * spread / (n - 1u);
-    return param[MIN_CEILING] + ((double)priority - (double)lowest) /
-                                    ((double)highest - (double)lowest) * spread;
+    return param[MIN_CEILING] +
+           distance(lowest, priority) / distance(lowest, highest) * spread;
 }
 
 /* How long until saturation is at the ceiling, if a share of what is in flight must leave
@@ -192,7 +199,7 @@ static double ceiling(struct holdback *h, const adp_view *v, int64_t priority)
 static double retry_ms(struct holdback *h, const adp_view *v, double saturation,
                        double to)
 {
-    double leave = h->in_flight * (saturation - to) / saturation;
+    double leave = saturation > 0.0 ? h->in_flight * (saturation - to) / saturation : 0.0;
     double per_s = adp_rate_per_s(&h->learnt.left, v->now_ns, RATE_WINDOW_NS);
     double ms = adp_drain_ms(leave > 1.0 ? leave : 1.0, per_s, RETRY_CAP_MS);
     return adp_jitter_ms(ms, RETRY_SPREAD, v->draw);

@@ -55,7 +55,7 @@ enum {
     ABSENT_SATURATED,
     ENGINES
 };
-enum { LAYOUT = 1, LAYOUT_TENANTS, LAYOUT_CHARGED };
+enum { LAYOUT = 4, LAYOUT_TENANTS, LAYOUT_CHARGED };
 enum { MAX_TENANTS = 1024, IN_FLIGHT = 4096 };
 static const double PREDICTION_WINDOW = 5.0; /* vtc_pred_len_req_queue.py */
 static const uint64_t RATE_WINDOW_NS = 10u * UINT64_C(1000000000);
@@ -173,10 +173,12 @@ struct tenant {     /* by tenant_key; 0: those without a tenant */
     uint64_t deferred_ns; /* when it was last; valid while waiting */
     uint32_t waiting;     /* 0 or 1: deferred, and not admitted since */
     uint32_t in_flight;
+    uint64_t life; /* its first ticket; 0: none yet. No other counter has it */
 };
 
 struct charged { /* by ticket */
     uint64_t tenant, at_ns;
+    uint64_t life;         /* of the tenant's counter then */
     double prompt, output; /* tokens */
 };
 
@@ -298,12 +300,19 @@ static struct tenant *asking(struct fair *f, const adp_view *v, uint64_t key)
     return t;
 }
 
+/* The counter that was charged; NULL when it made room, also if its tenant has another. */
+static struct tenant *charged_to(struct fair *f, const struct charged *c)
+{
+    struct tenant *t = adp_table_find(f->tenants, c->tenant);
+    return t && t->life == c->life ? t : NULL;
+}
+
 /* A charge for which there is no room any more is never put right, and its request counts
  * as in flight no more. */
 static void make_room(struct fair *f)
 {
     const struct charged *oldest = adp_table_oldest(f->charged, NULL, NULL);
-    struct tenant *t = oldest ? adp_table_find(f->tenants, oldest->tenant) : NULL;
+    struct tenant *t = oldest ? charged_to(f, oldest) : NULL;
     if (adp_table_full(f->charged) && t && t->in_flight)
         t->in_flight--;
 }
@@ -327,6 +336,8 @@ static void admit(struct fair *f, const adp_view *v, uint64_t key, struct tenant
     if (!f->learnt.next_ticket)
         f->learnt.next_ticket = v->now_ns + 1u; /* none of a life before is given again */
     w->ticket = f->learnt.next_ticket++;
+    t->life = t->life ? t->life : w->ticket;
+    c.life = t->life;
     make_room(f);
     *(struct charged *)adp_table_touch(f->charged, w->ticket, v->now_ns, NULL) = c;
     adp_admit(w);
@@ -384,7 +395,7 @@ static void outcome(void *self, const adp_outcome *o)
     const struct charged *c = adp_table_find(f->charged, o->ticket);
     if (!c)
         return;
-    struct tenant *t = adp_table_find(f->tenants, c->tenant);
+    struct tenant *t = charged_to(f, c);
     bool ran = o->kind == ADP_DONE || o->kind == ADP_FAILED || o->kind == ADP_CANCELLED;
     double prompt =
         ran && o->present & ADP_O_PROMPT ? (double)o->prompt_tokens : c->prompt;

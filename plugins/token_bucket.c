@@ -21,6 +21,11 @@
  * number of processes would decide what can be served. Long answers leave debts as well;
  * time pays them.
  *
+ * A bucket is made by the first request that it admits: were it made by one that is
+ * refused, requests too large for anybody, under ever new names, would push out the
+ * buckets that are spent. What a bucket that was pushed out had reserved is settled with
+ * nobody, not with the one that its tenant has now.
+ *
  * State: a bucket for each of `tenants` (without per_tenant: one), and the reservations of
  * at most 4,096 requests in flight; one that has no room stays charged as estimated.
  * docs/policies/token_bucket.md. */
@@ -30,7 +35,7 @@
 #include <stdlib.h>
 
 enum { CAPACITY, REFILL, PER_TENANT, TENANTS, PROMPT_GUESS, OUTPUT_GUESS };
-enum { LAYOUT = 1, LAYOUT_BUCKETS, LAYOUT_RESERVED };
+enum { LAYOUT = 4, LAYOUT_BUCKETS, LAYOUT_RESERVED };
 enum { MAX_TENANTS = 4096, IN_FLIGHT = 4096 };
 static const double RETRY_SPREAD = 0.5;
 
@@ -97,10 +102,12 @@ static const adp_card card = {
 struct bucket {   /* by tenant_key; 0: everybody, or those without a tenant */
     double level; /* tokens; below 0 a debt */
     struct adp_stopwatch watch;
+    uint64_t life; /* the first ticket that it gave; no other bucket has it */
 };
 
 struct reserved { /* by ticket */
     uint64_t tenant;
+    uint64_t life;         /* of the tenant's bucket then */
     double prompt, output; /* tokens */
 };
 
@@ -141,17 +148,37 @@ static void *create(const adp_setup *setup)
     return b;
 }
 
-/* The bucket of a request, filled up to now. */
-static struct bucket *bucket_of(struct token_bucket *b, const adp_view *v, uint64_t key)
+/* The level of a bucket, filled up to now. NULL: there is none, and a new one is full. */
+static double level_of(const struct token_bucket *b, const adp_view *v,
+                       struct bucket *bucket)
 {
-    bool is_new = false;
     double capacity = v->param[CAPACITY] * b->share;
-    struct bucket *bucket = adp_table_touch(b->buckets, key, v->now_ns, &is_new);
+    if (!bucket)
+        return capacity;
     double s = (double)adp_stopwatch_lap(&bucket->watch, v->now_ns) * 1e-9;
     bucket->level += s * v->param[REFILL] * b->share;
-    if (is_new || bucket->level > capacity)
+    if (bucket->level > capacity)
         bucket->level = capacity;
-    return bucket;
+    return bucket->level;
+}
+
+/* Takes the cost out of the tenant's bucket, which is now the last used. */
+static void admit(struct token_bucket *b, const adp_view *v, struct reserved cost,
+                  double level, adp_verdict *w)
+{
+    bool is_new = false;
+    if (!b->next_ticket)
+        b->next_ticket = v->now_ns + 1u; /* no ticket of a life before is given again */
+    w->ticket = b->next_ticket++;
+    struct bucket *bucket = adp_table_touch(b->buckets, cost.tenant, v->now_ns, &is_new);
+    if (is_new) {
+        bucket->life = w->ticket;
+        adp_stopwatch_lap(&bucket->watch, v->now_ns);
+    }
+    bucket->level = level - (cost.prompt + cost.output);
+    cost.life = bucket->life;
+    *(struct reserved *)adp_table_touch(b->reserved, w->ticket, v->now_ns, NULL) = cost;
+    adp_admit(w);
 }
 
 static void decide(void *self, const adp_view *v, adp_verdict *w)
@@ -167,28 +194,24 @@ static void decide(void *self, const adp_view *v, adp_verdict *w)
         .output =
             r->present & ADP_OUTPUT ? (double)r->max_output_tokens : param[OUTPUT_GUESS],
     };
-    struct bucket *bucket = bucket_of(b, v, cost.tenant);
+    double level = level_of(b, v, adp_table_find(b->buckets, cost.tenant));
     double tokens = cost.prompt + cost.output;
     if (tokens > param[CAPACITY]) {
-        adp_margin_above(w, tokens - bucket->level);
+        adp_margin_above(w, tokens - level);
         adp_reject(w, ADP_R_REQUEST_TOO_LARGE, ADP_NONE);
         return;
     }
     double full = param[CAPACITY] * b->share;
-    double missing = (tokens < full ? tokens : full) - bucket->level;
+    double missing = (tokens < full ? tokens : full) - level;
     adp_margin_above(w, missing);
-    if (missing > 0.0) {
+    if (missing > 0.0) { /* so it has a bucket, which is kept for as long as it asks */
+        adp_table_touch(b->buckets, cost.tenant, v->now_ns, NULL);
         double ms = missing / (param[REFILL] * b->share) * 1e3;
         adp_defer(w, per_tenant ? ADP_R_TENANT_QUOTA : ADP_R_RATE_LIMIT, ADP_NONE,
                   adp_jitter_ms(ms, RETRY_SPREAD, v->draw));
         return;
     }
-    if (!b->next_ticket)
-        b->next_ticket = v->now_ns + 1u; /* no ticket of a life before is given again */
-    bucket->level -= tokens;
-    w->ticket = b->next_ticket++;
-    *(struct reserved *)adp_table_touch(b->reserved, w->ticket, v->now_ns, NULL) = cost;
-    adp_admit(w);
+    admit(b, v, cost, level, w);
 }
 
 /* Pays back what was reserved and charges what was used. What is not reported was used as
@@ -200,6 +223,8 @@ static void outcome(void *self, const adp_outcome *o)
     if (!r)
         return;
     struct bucket *bucket = adp_table_find(b->buckets, r->tenant);
+    if (bucket && bucket->life != r->life)
+        bucket = NULL; /* that one is gone, and what it had lent with it */
     if (bucket && o->kind == ADP_NOT_RUN) {
         bucket->level += r->prompt + r->output;
     } else if (bucket && o->kind != ADP_LOST) {

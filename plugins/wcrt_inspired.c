@@ -27,7 +27,8 @@
  * its C, one after the other, rho is 0. A long prompt would else be its own overload,
  * since the least that a second can show is one arrival in it: 10,752 tokens with the
  * paper's numbers, on an engine that does nothing, for ever. What cannot be promised even
- * then, (b) with rho 0, is too large.
+ * then, (b) with rho 0, is too large; where it is the request's own deadline that it is
+ * too long for, that deadline is infeasible: with another it could be served.
  *
  * State: admitted requests and their chunks, per second of the window; prefill that they
  * have still before them. The probe
@@ -174,6 +175,7 @@ struct asked {
     uint64_t chunks; /* 0: length not known */
     double deadline_ms;
     bool has_deadline;
+    bool own_deadline; /* the request's, not the deployment's */
 };
 
 /* One bound against what it may be. */
@@ -243,7 +245,8 @@ static struct asked look(const struct learnt *l, const adp_view *v)
     }
     if (r->present & ADP_DEADLINE)
         a.deadline_ms = r->ttft_deadline_ms > 0.0 ? r->ttft_deadline_ms : 0.0;
-    a.has_deadline = r->present & ADP_DEADLINE || a.deadline_ms > 0.0;
+    a.own_deadline = r->present & ADP_DEADLINE;
+    a.has_deadline = a.own_deadline || a.deadline_ms > 0.0;
     return a;
 }
 
@@ -277,6 +280,14 @@ static struct bound alone(const struct asked *a, double own_ms, double safety)
         most_ms = a->deadline_ms;
     double over_ms = safety * own_ms - most_ms;
     return (struct bound) { .over_ms = over_ms, .broken = over_ms > 0.0 };
+}
+
+/* Why what no wait explains is refused. Too large is what no deadline of the request's own
+ * would make possible. */
+static uint32_t reason_alone(const struct asked *a, double own_ms, double safety)
+{
+    return a->own_deadline && safety * own_ms <= LONGEST_MS ? ADP_R_DEADLINE_INFEASIBLE
+                                                            : ADP_R_REQUEST_TOO_LARGE;
 }
 
 /* (b): the first token's bound, above the deadline. */
@@ -355,11 +366,11 @@ static void decide(void *self, const adp_view *v, adp_verdict *w)
         margin(w, &slow);
     }
 
-    if (large.broken && !(a.has_deadline && a.deadline_ms <= 0.0)) {
-        adp_reject(w, ADP_R_REQUEST_TOO_LARGE, ADP_NONE);
+    if (large.broken) {
+        adp_reject(w, reason_alone(&a, own_ms, p[SAFETY]), ADP_NONE);
     } else if (overloaded.broken) {
         adp_reject(w, ADP_R_WAIT_ESTIMATE_EXCEEDED, ADP_NONE);
-    } else if (large.broken || late.broken) {
+    } else if (late.broken) {
         adp_reject(w, ADP_R_DEADLINE_INFEASIBLE, ADP_NONE);
     } else if (!slow.broken) {
         adp_probe_open(&l->probe);

@@ -4,11 +4,17 @@
  * Compiled against today's header as each released minor, and against the header that was
  * released. With WITNESS_MAIN: a program that prints the table.
  *
- * What a minor adds stands here inside `#if ADP_ABI_MINOR >= k`, as it does in the header;
- * header.test finds what is missing. */
+ * What a minor adds stands here inside `#if WITNESS_MINOR >= k`; header.test finds what is
+ * missing. WITNESS_MINOR is ADP_ABI_MINOR, or below it: then it is asked what became of the
+ * earlier minor in the later one, where structs may be longer and nothing else may differ. */
 #include POLICY_HEADER
 
+#ifndef WITNESS_MINOR
+#define WITNESS_MINOR ADP_ABI_MINOR
+#endif
+
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 
 #define SHOWN __attribute__((visibility("default")))
@@ -40,6 +46,15 @@ SHOWN enum adp_reason witness_adp_reason;
 
 /* The entry, declared by the header and defined as a policy does it. */
 const adp_policy admitperf_policy_v1 = { ADP_HEAD };
+
+/* A policy that uses the macros; as many of each as no other has. */
+static const adp_signal two_signals[2];
+static const adp_param three_params[3];
+static const adp_gate five_gates[5];
+SHOWN const adp_policy witness_filled = {
+    ADP_HEAD,
+    ADP_TABLES(two_signals, three_params, five_gates),
+};
 
 struct constant {
     const char *name;
@@ -112,8 +127,25 @@ int main(void)
     for (size_t i = 0; i < sizeof witness_constants / sizeof witness_constants[0]; i++)
         printf("%s %" PRIu64 "\n", witness_constants[i].name, witness_constants[i].value);
     printf("ADP_POLICY_SYMBOL %s\n", ADP_POLICY_SYMBOL);
-    printf("ADP_HEAD %x %u %u %u %u %u %u %u\n", p->magic, p->size, p->abi_minor,
-           p->min_host_minor, p->signal_size, p->param_size, p->gate_size, p->card_size);
+    for (; p; p = p == &witness_filled ? NULL : &witness_filled) {
+        printf("ADP_HEAD %x %u %u\n", p->magic, p->abi_minor, p->min_host_minor);
+        printf("ADP_HEAD sizes are theirs %d %d %d %d %d\n", p->size == sizeof *p,
+               p->signal_size == sizeof *p->signals, p->param_size == sizeof *p->params,
+               p->gate_size == sizeof *p->gates, p->card_size == sizeof *p->card);
+#if ADP_ABI_MINOR == WITNESS_MINOR
+        printf("ADP_HEAD %u %u %u %u %u\n", p->size, p->signal_size, p->param_size,
+               p->gate_size, p->card_size);
+#endif
+        printf("ADP_TABLES %u %u %u %d %d %d\n", p->n_signals, p->n_params, p->n_gates,
+               p->signals == two_signals, p->params == three_params,
+               p->gates == five_gates);
+    }
+    printf("ADP_COUNT %" PRIu64 " of %zu bytes\n", (uint64_t)ADP_COUNT(five_gates),
+           sizeof(ADP_COUNT(five_gates)));
+    adp_verdict w = { .size = offsetof(adp_verdict, ticket) + sizeof w.ticket };
+    printf("ADP_HAS %d %d", ADP_HAS(&w, ticket), ADP_HAS(&w, margin));
+    w.size--;
+    printf(" %d\n", ADP_HAS(&w, ticket));
     return 0;
 }
 #endif

@@ -3,6 +3,8 @@
  * tokens a second, one a millisecond, and a TTFT objective of 2 s. */
 #include "tests/plugins/stage.h"
 
+#include <float.h>
+
 static struct stage s;
 
 static void setup(void)
@@ -142,6 +144,18 @@ START_TEST(a_deadline_goes_before_the_objective)
     s.request.ttft_deadline_ms = -1; /* it is over */
     ck_assert_uint_eq(ask(1, 5000)->reason, ADP_R_DEADLINE_INFEASIBLE);
     ck_assert_uint_eq(ask(0, 5000)->reason, ADP_R_DEADLINE_INFEASIBLE);
+}
+END_TEST
+
+START_TEST(a_margin_is_a_number_however_small_the_deadline)
+{
+    stage_create(&s, NULL, 0);
+    s.request.present = ADP_DEADLINE;
+    s.request.ttft_deadline_ms =
+        1e-318; /* 1e-321 s: a thousand times one over it is inf */
+    ck_assert_uint_eq(ask(1000, 0)->reason, ADP_R_DEADLINE_INFEASIBLE);
+    ck_assert_uint_eq(s.verdict.set, ADP_SET_MARGIN);
+    ck_assert_double_eq(s.verdict.margin, DBL_MAX);
 }
 END_TEST
 
@@ -382,6 +396,7 @@ int main(void)
     tcase_add_loop_test(t, a_line_survives_a_reload, 0, STAGE_N(rows));
     tcase_add_test(t, a_deadline_goes_before_the_objective);
     tcase_add_test(t, a_deadline_of_more_than_a_day_is_none);
+    tcase_add_test(t, a_margin_is_a_number_however_small_the_deadline);
     tcase_add_loop_test(t, an_outcome_moves_the_line, 0, STAGE_N(ends));
     tcase_add_test(t, a_late_outcome_does_not_read_what_came_after);
     tcase_add_test(t, what_is_in_flight_is_bounded_too);

@@ -62,6 +62,52 @@ START_TEST(a_priority_is_deferred_at_its_ceiling)
 }
 END_TEST
 
+/* Two or three priorities, so far out or so near that they are one double, or that their
+ * difference is no int64_t. */
+static const struct {
+    const char *claim;
+    int64_t seen[3]; /* the highest first, the lowest last */
+    double ceiling;  /* of the one in the middle, by value */
+} far_out[] = {
+    { "2^53 and the next",
+      { (INT64_C(1) << 53) + 1, INT64_C(1) << 53, INT64_C(1) << 53 },
+      0.4 },
+    { "the two largest", { INT64_MAX, INT64_MAX, INT64_MAX - 1 }, 1.0 },
+    { "the three largest", { INT64_MAX, INT64_MAX - 1, INT64_MAX - 2 }, 0.7 },
+    { "the three smallest", { INT64_MIN + 2, INT64_MIN + 1, INT64_MIN }, 0.7 },
+    { "from end to end: 0.4 + 2^63/(2^64 - 1) · 0.6", { INT64_MAX, 0, INT64_MIN }, 0.7 },
+    { "0.4 + 1/4 · 0.6", { INT64_MAX, INT64_MIN / 2, INT64_MIN }, 0.55 },
+};
+
+START_TEST(priorities_that_are_one_double_have_ceilings_of_their_own)
+{
+    stage_set(&s, "by_value", 1);
+    stage_create(&s, NULL, 0);
+    const double ceiling[3] = { 1.0, far_out[_i].ceiling, 0.4 };
+    for (unsigned i = 0; i < 3; i++)
+        ask(far_out[_i].seen[i], 0, 0);
+    for (unsigned i = 0; i < 3; i++) {
+        const adp_verdict *w = ask(far_out[_i].seen[i], ceiling[i] * 10.0 - 0.01, 1);
+        ck_assert_msg(w->action == ADP_ADMIT, "below: %s", far_out[_i].claim);
+        ck_assert_double_eq_tol(w->margin, -0.001, 1e-12);
+        w = ask(far_out[_i].seen[i], ceiling[i] * 10.0 + 1e-9, 1);
+        ck_assert_msg(w->action == ADP_DEFER, "at: %s", far_out[_i].claim);
+        ck_assert_double_eq_tol(w->margin, 0.0, 1e-9);
+    }
+}
+END_TEST
+
+START_TEST(a_floor_of_0_defers_at_saturation_0)
+{
+    stage_set(&s, "min_ceiling", 0.0);
+    stage_create(&s, NULL, 0);
+    ask(1, 0, 0);
+    ck_assert_uint_eq(ask(0, 0, 0)->action, ADP_DEFER);
+    ck_assert_double_eq(s.verdict.margin, 0.0);
+    ck_assert_uint_eq(s.verdict.set, ADP_SET_MARGIN); /* nothing was seen to leave */
+}
+END_TEST
+
 START_TEST(a_lone_priority_has_the_highest_ceiling)
 {
     stage_create(&s, NULL, 0);
@@ -267,6 +313,9 @@ int main(void)
     TCase *t = tcase_create("priority_holdback");
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_loop_test(t, a_priority_is_deferred_at_its_ceiling, 0, STAGE_N(ceilings));
+    tcase_add_loop_test(t, priorities_that_are_one_double_have_ceilings_of_their_own, 0,
+                        STAGE_N(far_out));
+    tcase_add_test(t, a_floor_of_0_defers_at_saturation_0);
     tcase_add_test(t, a_lone_priority_has_the_highest_ceiling);
     tcase_add_test(t, no_priority_is_priority_0);
     tcase_add_test(t, a_priority_not_seen_for_idle_s_is_ranked_no_more);

@@ -347,6 +347,27 @@ START_TEST(more_tenants_than_there_is_room_for_drop_the_longest_idle)
 }
 END_TEST
 
+START_TEST(a_ticket_of_a_counter_that_went_settles_with_nobody)
+{
+    stage_set(&s, "tenants", 2);
+    for (unsigned reload = 0; reload < 2; reload++) {
+        if (reload)
+            s.loaded->policy.destroy(s.self);
+        stage_create(&s, NULL, 0);
+        uint64_t old = run("a", 5000, 0);
+        run("b", 0, 1);                   /* lifted to 5,000 */
+        run("c", 0, 2);                   /* likewise; a goes */
+        uint64_t now = run("a", 3000, 3); /* likewise, and 3,000; b goes */
+        if (reload)
+            stage_reload(&s);
+        end(old, 0, 0, 4);
+        ck_assert_double_eq_tol(lead("a", 4), 3000, 1e-9);
+        end(now, 2500, 0, 5); /* what is of this one is put right */
+        ck_assert_double_eq_tol(lead("a", 5), 2500, 1e-9);
+    }
+}
+END_TEST
+
 START_TEST(more_in_flight_than_there_is_room_for_are_forgotten)
 {
     stage_create(&s, NULL, 0);
@@ -411,6 +432,7 @@ int main(void)
     tcase_add_test(t, absence_counts_as_saturated_or_is_left_out);
     tcase_add_test(t, readings_per_engine_go_before_the_pool);
     tcase_add_test(t, more_tenants_than_there_is_room_for_drop_the_longest_idle);
+    tcase_add_test(t, a_ticket_of_a_counter_that_went_settles_with_nobody);
     tcase_add_test(t, more_in_flight_than_there_is_room_for_are_forgotten);
     tcase_add_test(t, a_full_state_fits_and_a_spoilt_one_is_a_fresh_start);
     tcase_add_test(t, a_small_state_is_refused_wherever_it_is_cut);

@@ -234,7 +234,86 @@ START_TEST(more_tenants_than_there_is_room_for_drop_the_longest_idle)
     level_is(100.1, 2);
     stage_end(&s, of_a, ADP_DONE, 5000, 5000, 2); /* settles with nobody */
     stage_tenant(&s, "a");
-    level_is(1000, 3); /* c's goes */
+    level_is(1000, 3);
+}
+END_TEST
+
+/* Room for two; a and b have spent 900 each. */
+static const struct {
+    const char *claim;
+    const char *tenant; /* asks ten times, under names of its own if NULL */
+    uint64_t prompt;
+    double level; /* of a, afterwards */
+} crowds[] = {
+    { "what is refused as too large pushes nobody out", NULL, 1001, 100 },
+    { "nor does what is deferred", "b", 500, 100 },
+    { "what is admitted does: a begins full", NULL, 1, 1000 },
+};
+
+START_TEST(only_what_is_admitted_takes_the_place_of_another)
+{
+    stage_set(&s, "per_tenant", 1);
+    stage_set(&s, "tenants", 2);
+    stage_create(&s, NULL, 0);
+    stage_tenant(&s, "a");
+    ask(900, 0, 0);
+    stage_tenant(&s, "b");
+    ask(900, 0, 0);
+    for (unsigned i = 0; i < 10; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "new%u", i);
+        stage_tenant(&s, crowds[_i].tenant ? crowds[_i].tenant : name);
+        const adp_verdict *w = ask(crowds[_i].prompt, 0, 0);
+        ck_assert_msg((w->action == ADP_ADMIT) == (crowds[_i].prompt == 1), "%s",
+                      crowds[_i].claim);
+    }
+    stage_tenant(&s, "a");
+    level_is(crowds[_i].level, 0);
+}
+END_TEST
+
+START_TEST(who_is_deferred_and_asks_again_keeps_its_bucket)
+{
+    stage_set(&s, "per_tenant", 1);
+    stage_set(&s, "tenants", 2);
+    stage_create(&s, NULL, 0);
+    stage_tenant(&s, "a");
+    ask(900, 0, 0);
+    stage_tenant(&s, "b");
+    ask(1, 0, 0);
+    stage_tenant(&s, "a");
+    ck_assert_uint_eq(ask(900, 0, 0)->action, ADP_DEFER);
+    stage_tenant(&s, "c");
+    ask(1, 0, 0); /* b's goes */
+    stage_tenant(&s, "a");
+    level_is(100, 0);
+}
+END_TEST
+
+START_TEST(a_ticket_of_a_bucket_that_went_settles_with_nobody)
+{
+    for (unsigned reload = 0; reload < 2; reload++)
+        for (unsigned i = 0; i < STAGE_N(ends); i++) {
+            stage_set(&s, "per_tenant", 1);
+            stage_set(&s, "tenants", 1);
+            if (s.self)
+                s.loaded->policy.destroy(s.self);
+            stage_create(&s, NULL, 0);
+            stage_tenant(&s, "a");
+            ask(300, 500, 1);
+            uint64_t old = s.verdict.ticket;
+            stage_tenant(&s, "b");
+            ask(1, 0, 1); /* a's goes */
+            stage_tenant(&s, "a");
+            ask(100, 100, 1); /* b's goes; a's new one has 800 */
+            uint64_t now = s.verdict.ticket;
+            if (reload)
+                stage_reload(&s);
+            stage_end(&s, old, ends[i].kind, ends[i].prompt, ends[i].output, 1);
+            level_is(800, 1);
+            stage_end(&s, now, ADP_NOT_RUN, -1, -1, 1); /* and its own it gets */
+            level_is(1000, 1);
+        }
 }
 END_TEST
 
@@ -315,6 +394,10 @@ int main(void)
     tcase_add_test(t, tenants_have_buckets_of_their_own);
     tcase_add_test(t, without_per_tenant_all_share_one);
     tcase_add_test(t, more_tenants_than_there_is_room_for_drop_the_longest_idle);
+    tcase_add_loop_test(t, only_what_is_admitted_takes_the_place_of_another, 0,
+                        STAGE_N(crowds));
+    tcase_add_test(t, who_is_deferred_and_asks_again_keeps_its_bucket);
+    tcase_add_test(t, a_ticket_of_a_bucket_that_went_settles_with_nobody);
     tcase_add_test(t, a_process_has_its_share_and_serves_what_the_whole_could);
     tcase_add_test(t, more_in_flight_than_there_is_room_for_stay_charged);
     tcase_add_test(t, a_full_state_fits_and_a_spoilt_one_is_a_fresh_start);

@@ -68,28 +68,32 @@ static const struct {
     { "one token is a chunk", 0, 1, 1000, NAN, 1, 0, 0, ADP_NONE, CHUNK_MS - 1000 },
     { "none is too", 0, 0, 1000, NAN, 1, 0, 0, ADP_NONE, CHUNK_MS - 1000 },
     { "one more is two", 0, 513, 1000, NAN, 1, 0, 0, ADP_NONE, 95.92 - 1000 },
-    { "itself longer than its deadline", 0, 512, 40, NAN, 1, 0, ADP_R_REQUEST_TOO_LARGE,
+    { "itself longer than its deadline", 0, 512, 40, NAN, 1, 0, ADP_R_DEADLINE_INFEASIBLE,
       ADP_NONE, 7.96 },
     { "late already", 0, 512, -5, NAN, 1, 0, ADP_R_DEADLINE_INFEASIBLE, ADP_NONE,
       CHUNK_MS },
-    { "just not", 0, 512, 47.95, NAN, 1, 0, ADP_R_REQUEST_TOO_LARGE, ADP_NONE, 0.01 },
+    { "just not", 0, 512, 47.95, NAN, 1, 0, ADP_R_DEADLINE_INFEASIBLE, ADP_NONE, 0.01 },
     { "just", 0, 512, 47.97, NAN, 1, 0, 0, ADP_NONE, -0.01 },
     { "the deployment's deadline", 0, 512, NAN, NAN, 1, 40, ADP_R_REQUEST_TOO_LARGE,
       ADP_NONE, 7.96 },
     { "its own goes first", 0, 512, 1000, NAN, 1, 40, 0, ADP_NONE, CHUNK_MS - 1000 },
-    { "twice as careful", 0, 512, 90, NAN, 2, 0, ADP_R_REQUEST_TOO_LARGE, ADP_NONE,
+    { "twice as careful", 0, 512, 90, NAN, 2, 0, ADP_R_DEADLINE_INFEASIBLE, ADP_NONE,
       5.92 },
     { "careful enough", 0, 512, 100, NAN, 2, 0, 0, ADP_NONE, -4.08 },
     /* 11 chunks are 0.52756 s, 21 are 1.00716 s, 256 are 12.27776 s. */
     { "half a second of prefill", 0, 5632, 1e9, NAN, 1, 0, 0, ADP_NONE, -1000 },
     { "more than a second of it", 0, 10752, NAN, NAN, 1, 0, 0, ADP_NONE, -1000 },
     { "131,072 tokens in 13 s", 0, 131072, 13000, NAN, 1, 0, 0, ADP_NONE, -722.24 },
-    { "131,072 tokens in 12 s", 0, 131072, 12000, NAN, 1, 0, ADP_R_REQUEST_TOO_LARGE,
+    { "131,072 tokens in 12 s", 0, 131072, 12000, NAN, 1, 0, ADP_R_DEADLINE_INFEASIBLE,
       ADP_NONE, 277.76 },
     /* 12510 chunks are 599,979.60 ms, one more 600,027.56 */
     { "ten minutes", 0, 12510 * 512, NAN, NAN, 1, 0, 0, ADP_NONE, -20.4 },
     { "longer than any window", 0, 12510 * 512 + 1, NAN, NAN, 1, 0,
       ADP_R_REQUEST_TOO_LARGE, ADP_NONE, 27.56 },
+    { "longer than any window, whatever deadline it states", 0, 12510 * 512 + 1, 1000,
+      NAN, 1, 0, ADP_R_REQUEST_TOO_LARGE, ADP_NONE, 600027.56 - 1000 },
+    { "and when that has passed", 0, 12510 * 512 + 1, -5, NAN, 1, 0,
+      ADP_R_REQUEST_TOO_LARGE, ADP_NONE, 600027.56 },
 
     /* One of one chunk is ahead of one of c: two in the second, of (1 + c) / 2 chunks, so
      * rho = 0.04796 (1 + c). c = 1: 0.09592, rho/(1-rho) = 0.1060968: times 1000 is
@@ -100,7 +104,7 @@ static const struct {
     /* 0.1060968 * 50 = 5.30484, and 47.96 */
     { "in time alone, not behind one", 1, 512, 50, NAN, 1, 0, ADP_R_DEADLINE_INFEASIBLE,
       ADP_NONE, 3.26484 },
-    { "in time neither way", 1, 512, 40, NAN, 1, 0, ADP_R_REQUEST_TOO_LARGE, ADP_NONE,
+    { "in time neither way", 1, 512, 40, NAN, 1, 0, ADP_R_DEADLINE_INFEASIBLE, ADP_NONE,
       4.243872 + 7.96 },
     { "behind one, twice as careful", 1, 512, 120, NAN, 2, 0, ADP_R_DEADLINE_INFEASIBLE,
       ADP_NONE, 2 * (12.731616 + CHUNK_MS) - 120 },
@@ -112,6 +116,13 @@ static const struct {
       7.16 },
     { "overloaded, (b) says nothing", 1, 10240, 1e9, NAN, 1, 0,
       ADP_R_WAIT_ESTIMATE_EXCEEDED, ADP_NONE, 7.16 },
+    /* its 20 chunks are 959.2 ms */
+    { "overloaded, and itself longer than its deadline", 1, 10240, 40, NAN, 1, 0,
+      ADP_R_DEADLINE_INFEASIBLE, ADP_NONE, 959.2 - 40 },
+    { "overloaded, and late already", 1, 10240, -5, NAN, 1, 0, ADP_R_DEADLINE_INFEASIBLE,
+      ADP_NONE, 959.2 },
+    { "overloaded, and itself longer than the deployment's deadline", 1, 10240, NAN, NAN,
+      1, 48, ADP_R_REQUEST_TOO_LARGE, ADP_NONE, 959.2 - 48 },
     { "not yet", 1, 9728, NAN, NAN, 1, 0, 0, ADP_NONE, -40.8 },
     /* 0.25 * 772 + 7 = 200 is met: the paper's bound is 772 */
     { "771 run", 0, 512, 1000, 771, 1, 0, 0, ADP_NONE, -0x1p-53 },
@@ -119,7 +130,7 @@ static const struct {
     { "none run", 0, 512, 1000, 0, 1, 0, 0, ADP_NONE, 7.25 - 200 },
     { "none run, nothing else known", 0, NAN, NAN, 0, 1, 0, 0, ADP_NONE, 7.25 - 200 },
     { "two are broken: what no wait explains goes first, with the larger margin", 0, 512,
-      40, 1000, 1, 0, ADP_R_REQUEST_TOO_LARGE, ADP_NONE, 57.25 },
+      40, 1000, 1, 0, ADP_R_DEADLINE_INFEASIBLE, ADP_NONE, 57.25 },
     { "two are broken: the first in the paper's order, with the larger margin", 1, 512,
       50, 1000, 1, 0, ADP_R_DEADLINE_INFEASIBLE, ADP_NONE, 57.25 },
 };

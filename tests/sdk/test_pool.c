@@ -4,6 +4,7 @@
 #include <admitperf/pool.h>
 
 #include <check.h>
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,12 +114,34 @@ START_TEST(a_saturation_is_as_worked_out_by_hand)
 }
 END_TEST
 
+START_TEST(a_saturation_is_a_number_whatever_is_read)
+{
+    static const double engine[2 * N_SIGNALS] = { 77, DBL_MAX, 1, 77, DBL_MAX, 1 };
+    static const uint64_t present[2] = { 7, 7 };
+    const adp_view view = { .size = sizeof view,
+                            .n_replicas = 2,
+                            .replica = engine,
+                            .replica_present = present };
+    const struct adp_pool_rule rule = { .n_signals = N_SIGNALS,
+                                        .queue = QUEUE,
+                                        .kv = KV,
+                                        .queue_threshold = 1,
+                                        .kv_threshold = 0.8,
+                                        .engines = 1 };
+    struct adp_pool pool = adp_pool_read(&view, &rule);
+    ck_assert(isfinite(pool.saturation) && pool.saturation > 1e299);
+    ck_assert(isfinite(pool.known) && pool.known > 1e299);
+    ck_assert_uint_eq(pool.binding, QUEUE);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("pool");
     TCase *t = tcase_create("pool");
     tcase_add_loop_test(t, a_saturation_is_as_worked_out_by_hand, 0,
                         (int)(sizeof rows / sizeof rows[0]));
+    tcase_add_test(t, a_saturation_is_a_number_whatever_is_read);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_ENV);

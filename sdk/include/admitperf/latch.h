@@ -81,10 +81,14 @@ static inline bool adp_hysteresis_closed(struct adp_hysteresis *h,
  * when nothing was admitted since the gate closed and the reading has not moved either,
  * one request in `every_ns` goes through and makes the engine speak.
  *
- *     if (!closed)                                       adp_probe_open(&p), admit
- *     else if (the request is not for this gate)         adp_probe_admitted(&p, now),
- * admit else if (adp_probe_due(&p, reading, now, every))   admit: it is the probe else
- * refuse
+ *     if (!closed)
+ *         adp_probe_open(&p), admit
+ *     else if (the request is not for this gate)
+ *         adp_probe_admitted(&p, now), admit
+ *     else if (adp_probe_due(&p, reading, now, every))
+ *         admit: it is the probe
+ *     else
+ *         refuse
  *
  * A policy that states a margin leaves it unset for the probe: the gate holds, and the
  * request is admitted all the same. */

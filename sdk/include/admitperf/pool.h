@@ -46,6 +46,10 @@ struct adp_pool {
     uint32_t binding;  /* slot that makes most of `known`; ADP_NONE: none is there */
 };
 
+/* What a reading counts for at most: far above any, and the sum over ADP_MAX_REPLICAS of
+ * them is still a number, as a margin must be. */
+#define ADP_POOL_MOST 1e300
+
 /* Sums on the way to it; for adp_pool_read. */
 struct adp_pool_sum {
     double all, known, by_queue, by_kv;
@@ -60,6 +64,7 @@ static inline void adp_pool_add(struct adp_pool_sum *sum,
     double queue = has_queue ? row[rule->queue] / (rule->queue_threshold * engines) : 0.0;
     double kv = has_kv ? row[rule->kv] / rule->kv_threshold : 0.0;
     double most = queue > kv ? queue : kv;
+    most = most < ADP_POOL_MOST ? most : ADP_POOL_MOST;
     if (has_queue || has_kv) {
         sum->known += most;
         sum->n_known++;
