@@ -105,3 +105,4 @@ static int run(struct adp_args *args)
     }
     asked.stop = adp_stop_watch();
     return check(path, &asked, json);
+}
