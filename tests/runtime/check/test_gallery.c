@@ -20,6 +20,7 @@ static const struct {
     { "counts_in_order", NULL, { 0 } },
     { "keeps_in_order", NULL, { 0 } },
     { "limited_in_order", NULL, { 0 } },
+    { "locked_in_order", NULL, { 0 } },
     { "slow_in_order", NULL, { .limit_ms = SOON_MS } },
     { "e2_newer_host", "needs a newer host: one of minor 99", { 0 } },
     { "e3_second_name", "exported beside the entry: clamp_rate", { 0 } },
