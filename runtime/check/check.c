@@ -5,6 +5,7 @@
 #include "runtime/check/child.h"
 #include "runtime/check/checks.h"
 #include "runtime/check/copies.h"
+#include "runtime/loader/copy.h"
 #include "runtime/loader/file.h"
 #include "runtime/loader/loader.h"
 
@@ -14,7 +15,9 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 /* In the order they run in: a check stands on those before it that it names. On those in
  * `after` only to the extent that they came to an end: a crash there is a crash here. */
@@ -179,6 +182,8 @@ struct run {
     bool shown[N_CHECKS];  /* to be reported even if it passes */
     bool failed[N_CHECKS], died[N_CHECKS];
     bool blocked[N_CHECKS];
+    struct stat file; /* as it was when it was read, */
+    bool changed;     /* and is no more */
 };
 
 static int find(const char *id, size_t len)
@@ -369,6 +374,55 @@ static void run_one(struct run *run, int i)
     report->results[report->n++] = result;
 }
 
+/* --- the file --- */
+
+static bool is_same_time(struct timespec a, struct timespec b)
+{
+    return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+static bool is_untouched(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+           is_same_time(a->st_mtim, b->st_mtim) && is_same_time(a->st_ctim, b->st_ctim);
+}
+
+/* Whether the file is another than the one that was read. Its bytes may be the same though
+ * it was touched; but not if a check has failed meanwhile, which may have seen others. */
+static bool has_changed(struct run *run, bool failed)
+{
+    struct adp_file now = { 0 };
+    struct stat st;
+    if (stat(run->trial.path, &st) != 0)
+        return true;
+    if (is_untouched(&st, &run->file))
+        return false;
+    if (failed || adp_file_read(&now, run->trial.path, ADP_LOADER_MAX_BYTES, NULL) < 0)
+        return true;
+    bool other = strcmp(now.sha256, run->trial.sha256) != 0;
+    adp_file_finish(&now);
+    run->file = st;
+    return other;
+}
+
+/* Whether this host can load anything of the file's size: if it cannot, that is no fault of
+ * the policy's. The loader would go on to a folder, which a fenced process may not make
+ * (trap.h); where there is no /proc there is no fence. */
+static int judge_host(const struct adp_file *file, const char *path,
+                      struct adp_error *err)
+{
+    struct adp_error why = { 0 };
+    struct adp_copy copy;
+    int r = adp_copy_create(&copy, ADP_COPY_MEMORY, file->bytes, file->len, path, &why);
+    if (r == 0)
+        adp_copy_discard(&copy);
+    else if (r == ADP_EIO && access("/proc/self/fd", X_OK) != 0)
+        r = 0;
+    else
+        adp_error_at(err, r, path, 0, 0, "%s", why.text);
+    return r;
+}
+
 /* --- all of them --- */
 
 /* Eight digits of the file's hash: the same file gets the same requests. */
@@ -389,9 +443,11 @@ static bool is_stopped(const struct run *run)
 
 static void run_all(struct run *run)
 {
-    for (int i = 0; i < N_CHECKS && !is_stopped(run); i++)
-        if (run->wanted[i])
+    for (int i = 0; i < N_CHECKS && !is_stopped(run) && !run->changed; i++)
+        if (run->wanted[i]) {
             run_one(run, i);
+            run->changed = has_changed(run, run->failed[i]);
+        }
     memcpy(run->report->policy, run->trial.slate->policy, sizeof run->report->policy);
     run->report->policy[sizeof run->report->policy - 1] = '\0';
 }
@@ -409,6 +465,16 @@ static int judge_config(const char *config, struct adp_error *err)
     bool is = !config || json_is_object(object);
     json_decref(object);
     return is ? 0 : adp_error_set(err, ADP_EINVAL, "config is JSON, but no object");
+}
+
+static int read_file(struct run *run, struct adp_file *file, const char *path,
+                     struct adp_error *err)
+{
+    /* Before it is read: what changes from here on shows. */
+    if (stat(path, &run->file) != 0)
+        memset(&run->file, 0, sizeof run->file);
+    int r = adp_file_read(file, path, ADP_LOADER_MAX_BYTES, err);
+    return r < 0 ? r : judge_host(file, path, err);
 }
 
 int adp_check_run(struct adp_check_report *ret, const char *path,
@@ -429,7 +495,7 @@ int adp_check_run(struct adp_check_report *ret, const char *path,
         run->options.percent = 100;
     if ((r = choose(run, run->options.only, err)) < 0 ||
         (r = judge_config(run->options.config, err)) < 0 ||
-        (r = adp_file_read(&file, path, ADP_LOADER_MAX_BYTES, err)) < 0)
+        (r = read_file(run, &file, path, err)) < 0)
         goto out;
     slate = mmap(NULL, sizeof *slate, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
                  -1, 0);
@@ -459,6 +525,8 @@ int adp_check_run(struct adp_check_report *ret, const char *path,
     run_all(run);
     if (is_stopped(run))
         r = adp_error_set(err, ADP_ESTATE, "stopped by a signal");
+    else if (run->changed)
+        r = adp_error_at(err, ADP_EINVAL, path, 0, 0, "changed while it was checked");
 out:
     if (scratch[0])
         adp_copies_remove(scratch);

@@ -55,6 +55,7 @@ void adp_check_load_changes_nothing(struct adp_trial *trial)
 {
     struct adp_process *before = adp_trial_shared(trial, sizeof *before);
     struct adp_process *after = adp_trial_shared(trial, sizeof *after);
+    adp_process_set_odd(trial->scratch);
     bool filtered = adp_trap_set(trial, ADP_TRAP_MAKING);
     adp_process_read(before);
     map(trial);

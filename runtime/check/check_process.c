@@ -83,6 +83,7 @@ void adp_check_calls_change_nothing(struct adp_trial *trial)
                        .before = adp_trial_shared(trial, sizeof *w.before),
                        .after = adp_trial_shared(trial, sizeof *w.after) };
     uint64_t seed = trial->seed;
+    adp_process_set_odd(trial->scratch);
     adp_subject_load(&subject, trial, trial->path);
     adp_process_read(w.before);
     w.fpu = w.before->fpu;

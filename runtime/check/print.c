@@ -42,9 +42,23 @@ static void print_result(FILE *to, const struct adp_check_result *r)
     }
 }
 
+/* Letters of any language, and no byte that drives a terminal: neither C0 nor, in UTF-8,
+ * C1. */
+static void put_plain(FILE *to, const char *text)
+{
+    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+        bool c1 = c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0;
+        fputc(*c < 0x20 || *c == 0x7f || c1 ? '?' : *c, to);
+        c += c1;
+    }
+}
+
 void adp_check_print(FILE *to, const struct adp_check_report *report)
 {
-    fprintf(to, "%s%s%s\n", report->policy, report->policy[0] ? "  " : "", report->path);
+    put_plain(to, report->policy);
+    fputs(report->policy[0] ? "  " : "", to);
+    put_plain(to, report->path);
+    fputc('\n', to);
     for (uint32_t i = 0; i < report->n; i++)
         print_result(to, &report->results[i]);
     fprintf(to, "%u passed, %u failed, %u skipped; seed %u\n", report->passed,
@@ -57,7 +71,7 @@ static json_t *text(const char *from)
     json_t *string = json_string(from);
     if (string)
         return string;
-    char ascii[ADP_CHECK_SEEN];
+    char ascii[1024]; /* as long as the longest of them, the path */
     snprintf(ascii, sizeof ascii, "%s", from);
     for (char *c = ascii; *c; c++)
         if ((unsigned char)*c > 0x7e)

@@ -6,6 +6,7 @@
 #include <fenv.h>
 #include <locale.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -60,6 +61,44 @@ static void read_environment(struct adp_process *p)
         at += n;
     }
     p->environment_bytes = at;
+}
+
+/* What stays at its default, with flags that nobody else sets: to ignore the signal, and to
+ * put the default back, are changes then. Handlers are this program's own. */
+static void set_odd_signals(void)
+{
+    sigset_t blocked;
+    for (int s = 1; s < NSIG; s++) {
+        struct sigaction action;
+        if (sigaction(s, NULL, &action) != 0 ||
+            (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN))
+            continue;
+        action = (struct sigaction) { .sa_flags = SA_ONSTACK | SA_NODEFER };
+        action.sa_handler = SIG_DFL;
+        sigaction(s, &action, NULL);
+    }
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGWINCH);
+    sigaddset(&blocked, SIGURG);
+    pthread_sigmask(SIG_SETMASK, &blocked, NULL);
+}
+
+/* One that asks the environment for its locale gets "C" from there, and is seen by it. Where
+ * the system has no C.UTF-8 the locale stays "C", as the program has it. */
+static void set_odd_locale(void)
+{
+    setlocale(LC_ALL, "C.uTf8"); /* C.UTF-8, by a name that nobody writes */
+    setenv("LC_ALL", "POSIX", 1);
+}
+
+void adp_process_set_odd(const char *folder)
+{
+    enum { ODD_UMASK = 0056 }; /* the owner's bits are needed: the loader makes folders */
+    set_odd_signals();
+    set_odd_locale();
+    umask(ODD_UMASK);
+    if (chdir(folder) != 0)
+        return; /* where it is will do, unless that is just where the policy goes */
 }
 
 void adp_process_read(struct adp_process *p)

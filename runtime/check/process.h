@@ -29,6 +29,9 @@ struct adp_process {
 uint64_t adp_process_fpu(void);
 /* How many there are in this folder, "." and ".." too; 0: it cannot be read. */
 uint32_t adp_process_entries(const char *folder);
+/* Signals, locale, umask and folder as no policy would set them: whatever it sets then is a
+ * change. Before the first look, and before handlers of one's own; `folder` is where it goes. */
+void adp_process_set_odd(const char *folder);
 void adp_process_read(struct adp_process *ret);
 /* Ends the check when the two differ: "<what> changed the umask: ...". */
 void adp_process_compare(struct adp_trial *trial, const char *what,

@@ -24,7 +24,9 @@ static const struct {
     { "1e308", 1e308, UINT64_MAX - 1 },
     { "5e-324", 5e-324, 2 },
     { "0.5", 0.5, 1000 },
+    { "numbers that could be true", 0.0, 0 }, /* drawn for each place */
 };
+enum { DRAWN = ADP_FILLS - 1 };
 
 const char *adp_traffic_fill_word(uint32_t fill)
 {
@@ -41,6 +43,7 @@ void adp_traffic_init(struct adp_traffic *t, const struct adp_subject *subject,
     t->n_pending = 0;
     t->settled = 0;
     t->seed = plan->seed;
+    t->fill_seed = ~plan->seed;
     t->now_ns = plan->start_ns ? plan->start_ns : 1000000000000u;
     if (!t->plan.pending)
         t->plan.pending = PENDING;
@@ -134,13 +137,70 @@ static double reading(struct adp_traffic *t, uint32_t slot)
     return anywhere(t, slot);
 }
 
+/* --- what fills the places that may not be read --- */
+
+/* Near a parameter's value, where whoever compares with it changes his mind; or what
+ * readings, facts and measured numbers often are, or by orders of magnitude. Not from the
+ * stream's own seed: the stream stays the same. */
+static double plausible(struct adp_traffic *t)
+{
+    static const double usual[] = { 100.0, 200.0, 429.0, 503.0, 5000.0, 1e5 };
+    enum { USUAL = sizeof usual / sizeof usual[0] };
+    uint32_t n_params = t->subject->policy->n_params;
+    uint64_t *seed = &t->fill_seed;
+    uint32_t how = (uint32_t)(adp_subject_next(seed) % 8);
+    double at = n_params ? t->param[adp_subject_next(seed) % n_params] : 1.0;
+    switch (how) {
+    case 0:
+        return at;
+    case 1:
+        return at * (1.0 + 1e-9);
+    case 2:
+        return 2.0 * at;
+    case 3:
+        return at + 20.0;
+    case 4:
+        return usual[adp_subject_next(seed) % USUAL];
+    default:
+        return expm1(adp_subject_unit(seed) * log1p(1e6));
+    }
+}
+
+/* As a reading of this slot would be, every second time. */
+static double fill_reading(struct adp_traffic *t, uint32_t slot)
+{
+    if (t->plan.fill_signals != DRAWN)
+        return fills[t->plan.fill_signals].number;
+    if (adp_subject_next(&t->fill_seed) & 1)
+        return plausible(t);
+    uint64_t stream = t->seed;
+    t->seed = t->fill_seed;
+    double value = reading(t, slot);
+    t->fill_seed = t->seed;
+    t->seed = stream;
+    return value;
+}
+
+static double fill_number(struct adp_traffic *t, uint32_t fill)
+{
+    return fill == DRAWN ? plausible(t) : fills[fill].number;
+}
+
+static uint64_t fill_integer(struct adp_traffic *t, uint32_t fill)
+{
+    if (fill != DRAWN)
+        return fills[fill].integer;
+    double number = plausible(t);
+    return number >= 0.0 && number < 0x1p63 ? (uint64_t)number : 1;
+}
+
 static void next_signals(struct adp_traffic *t, double *signal, uint64_t *ret_present)
 {
     *ret_present = 0;
     for (uint32_t i = 0; i < t->subject->policy->n_signals; i++) {
         double value = reading(t, i);
         bool is = present(t, 0.7);
-        signal[i] = is ? value : fills[t->plan.fill_signals].number;
+        signal[i] = is ? value : fill_reading(t, i);
         *ret_present |= (uint64_t)is << i;
     }
 }
@@ -169,7 +229,7 @@ static void next_replicas(struct adp_traffic *t)
         next_signals(t, row, &t->replica_present[r]);
         for (uint32_t i = 0; i < t->subject->policy->n_signals; i++)
             if (!(adp_loaded_signal(t->subject->loaded, i).flags & ADP_REPLICAS)) {
-                row[i] = fills[t->plan.fill_signals].number;
+                row[i] = fill_reading(t, i);
                 t->replica_present[r] &= ~(UINT64_C(1) << i);
             }
     }
@@ -196,9 +256,9 @@ static const char *next_text(struct adp_traffic *t, const char *const *texts, ui
     return present(t, 0.6) ? text : NULL;
 }
 
-static uint64_t key_of(const struct adp_traffic *t, const char *text)
+static uint64_t key_of(struct adp_traffic *t, const char *text)
 {
-    return text ? XXH3_64bits(text, strlen(text)) : fills[t->plan.fill_facts].integer;
+    return text ? XXH3_64bits(text, strlen(text)) : fill_integer(t, t->plan.fill_facts);
 }
 
 static void next_edges(struct adp_traffic *t, struct adp_request *q)
@@ -250,13 +310,13 @@ static void next_facts(struct adp_traffic *t)
         (present(t, 0.7) ? ADP_PROMPT : 0u) | (present(t, 0.7) ? ADP_OUTPUT : 0u) |
         (present(t, 0.7) ? ADP_PRIORITY : 0u) | (present(t, 0.7) ? ADP_DEADLINE : 0u);
     if (!(q->present & ADP_PROMPT))
-        q->prompt_tokens = fills[fill].integer;
+        q->prompt_tokens = fill_integer(t, fill);
     if (!(q->present & ADP_OUTPUT))
-        q->max_output_tokens = fills[fill].integer;
+        q->max_output_tokens = fill_integer(t, fill);
     if (!(q->present & ADP_PRIORITY))
-        q->priority = (int64_t)fills[fill].integer;
+        q->priority = (int64_t)fill_integer(t, fill);
     if (!(q->present & ADP_DEADLINE))
-        q->ttft_deadline_ms = fills[fill].number;
+        q->ttft_deadline_ms = fill_number(t, fill);
 }
 
 const struct adp_view *adp_traffic_next(struct adp_traffic *t)
@@ -307,15 +367,15 @@ static void give_back(struct adp_traffic *t, const struct adp_instance *instance
     };
     o.total_ms = o.ttft_ms + 10.0 * (double)o.output_tokens;
     if (!(o.present & ADP_O_TTFT))
-        o.ttft_ms = fills[fill].number;
+        o.ttft_ms = fill_number(t, fill);
     if (!(o.present & ADP_O_TOTAL))
-        o.total_ms = fills[fill].number;
+        o.total_ms = fill_number(t, fill);
     if (!(o.present & ADP_O_PROMPT))
-        o.prompt_tokens = fills[fill].integer;
+        o.prompt_tokens = fill_integer(t, fill);
     if (!(o.present & ADP_O_OUTPUT))
-        o.output_tokens = fills[fill].integer;
+        o.output_tokens = fill_integer(t, fill);
     if (!(o.present & ADP_O_STATUS))
-        o.http_status = (uint32_t)fills[fill].integer;
+        o.http_status = (uint32_t)fill_integer(t, fill);
     t->settled++;
     adp_subject_outcome(t->subject, instance, &o);
 }

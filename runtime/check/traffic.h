@@ -19,8 +19,9 @@ enum { ADP_TRAFFIC_PENDING = 4096 };
 /* Which signals, facts and replicas a request has. */
 enum adp_presence { ADP_PRESENCE_MIXED, ADP_PRESENCE_ALL, ADP_PRESENCE_NONE };
 
-/* What fills the places that may not be read: adp_traffic_fill_word says it. */
-enum { ADP_FILLS = 9 };
+/* What fills the places that may not be read: adp_traffic_fill_word says it. The last one is
+ * drawn for each place anew. */
+enum { ADP_FILLS = 10 };
 const char *adp_traffic_fill_word(uint32_t fill);
 
 /* Zero but for the seed: mild. */
@@ -42,6 +43,7 @@ struct adp_traffic {
     const double *in_force; /* and what views say; the same, unless a check changes it */
     struct adp_plan plan;
     uint64_t seed, now_ns;
+    uint64_t fill_seed;   /* of what fills places, where that is drawn */
     struct adp_view view; /* the one at hand */
     struct adp_request request;
     double signal[ADP_MAX_SIGNALS];

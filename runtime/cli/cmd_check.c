@@ -41,7 +41,7 @@ const struct adp_command adp_cmd_check = {
     .example = "admitperf check ./kv_wall.so --budget 500",
     .exits = "0  no check failed; some may have been skipped, with the reason\n"
              "1  some failed\n"
-             "2  bad usage, or the file cannot be read",
+             "2  bad usage, or the file cannot be read or loaded here, or changes meanwhile",
     .run = run,
 };
 

@@ -421,6 +421,14 @@ static int list_all(struct listing *list)
     return ADP_EXIT_DONE;
 }
 
+/* The line feed by itself: it waits in stdio's buffer for the end of the program, which so
+ * learns why the rest could not be written, if it could not. */
+static void put_page(const struct adp_line *out)
+{
+    fwrite(out->text, 1, out->len - 1, stdout);
+    putchar(out->text[out->len - 1]);
+}
+
 static int run(struct adp_args *args)
 {
     struct listing list = { 0 };
@@ -438,7 +446,7 @@ static int run(struct adp_args *args)
     int code = list.whole ? ADP_EXIT_DONE : list_all(&list);
     adp_line_puts(&list.out, "]\n");
     if (list.json && !list.out.broken)
-        fwrite(list.out.text, 1, list.out.len, stdout);
+        put_page(&list.out);
     if (list.out.broken)
         adp_say("out of memory");
     bool bad = list.failed || list.out.broken;
