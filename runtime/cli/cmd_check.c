@@ -39,9 +39,10 @@ const struct adp_command adp_cmd_check = {
         "A word without a slash that does not end in .so is looked for like `use: NAME`.",
     .options = options,
     .example = "admitperf check ./kv_wall.so --budget 500",
-    .exits = "0  no check failed; some may have been skipped, with the reason\n"
-             "1  some failed\n"
-             "2  bad usage, or the file cannot be read or loaded here, or changes meanwhile",
+    .exits =
+        "0  no check failed; some may have been skipped, with the reason\n"
+        "1  some failed\n"
+        "2  bad usage, or the file cannot be read or loaded here, or changes meanwhile",
     .run = run,
 };
 
