@@ -495,6 +495,8 @@ START_TEST(the_worker_ends_with_its_supervisor)
     field_open(&f, "1", "20", "crash_abort", NULL);
     int fd = client_open(&f);
     client_say(fd, LAB_DECIDE, "a", "", "");
+    while (!f.news->worker) /* it may answer before it is told of */
+        usleep(1000);
     /* By a descriptor: its number may be another's before it is looked at. */
     int worker = pidfd_open(f.news->worker, 0);
     ck_assert_int_ge(worker, 0);
