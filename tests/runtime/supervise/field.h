@@ -80,6 +80,14 @@ static void field_told(void *ctx, const struct adp_news *n)
     to->happened[n->what]++;
 }
 
+/* The worker's number. It may answer before we are told of it. */
+static inline int field_worker(const struct field *f)
+{
+    while (!f->news->worker)
+        usleep(1000);
+    return f->news->worker;
+}
+
 static int field_listen(const char *path)
 {
     struct sockaddr_un a = { .sun_family = AF_UNIX };

@@ -230,7 +230,7 @@ END_TEST
 static void kill_worker(const struct field *f)
 {
     usleep(20000);
-    kill(f->news->worker, SIGKILL);
+    kill(field_worker(f), SIGKILL);
 }
 
 START_TEST(the_first_death_restores_the_second_starts_afresh_the_third_quarantines)
@@ -495,10 +495,8 @@ START_TEST(the_worker_ends_with_its_supervisor)
     field_open(&f, "1", "20", "crash_abort", NULL);
     int fd = client_open(&f);
     client_say(fd, LAB_DECIDE, "a", "", "");
-    while (!f.news->worker) /* it may answer before it is told of */
-        usleep(1000);
     /* By a descriptor: its number may be another's before it is looked at. */
-    int worker = pidfd_open(f.news->worker, 0);
+    int worker = pidfd_open(field_worker(&f), 0);
     ck_assert_int_ge(worker, 0);
     kill(f.supervisor, SIGKILL);
     ck_assert_int_eq(waitpid(f.supervisor, &status, 0), f.supervisor);
