@@ -20,6 +20,7 @@ import urllib.request
 
 PROGRAM, LOAD, FOLDER = sys.argv[1:4]
 SECONDS = float(sys.argv[4])
+SANITIZED = sys.argv[5:] == ["sanitized"]
 CONNECTIONS, WINDOW = 8, 8
 failed = 0
 os.chdir(FOLDER)
@@ -223,8 +224,11 @@ def soak(sidecar, address, log):
     else:
         claim(what, (decisions, outcomes) == (at_half["answered"], at_half["settled"]), (decisions, outcomes, at_half))
     # A ring's pages are the kernel's until they are first written; that of snapshots, 1 MiB, takes minutes.
-    claim("memory is flat: at the end no more than after a tenth of the time, within 1 MiB and 2 %",
-          0 < late <= early * 1.02 + 1024, (early, late, most))
+    what = "memory is flat: at the end no more than after a tenth of the time, within 1 MiB and 2 %"
+    if SANITIZED:
+        print("ok - %s # SKIP sanitizers keep what is freed" % what)
+    else:
+        claim(what, 0 < late <= early * 1.02 + 1024, (early, late, most))
 
 
 def main():
