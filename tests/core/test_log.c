@@ -871,7 +871,7 @@ static uint64_t read_killed(unsigned long instance, unsigned *ret_cut)
 
 START_TEST(kill_loses_nothing_flushed_and_tears_no_line_but_the_last)
 {
-    enum { KILLS = 8 };
+    enum { KILLS = 4 };
     uint64_t flushed[KILLS], made[KILLS];
     struct progress *progress = mmap(NULL, sizeof *progress, PROT_READ | PROT_WRITE,
                                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);

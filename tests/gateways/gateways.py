@@ -651,8 +651,13 @@ def emulated_traefik():
 
 def end_all():
     for process in running:
-        process.kill()
-        process.wait()
+        process.terminate()  # a master takes its workers along
+    for process in running:
+        try:
+            process.wait(5)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
     shutil.rmtree(folder, ignore_errors=True)
 
 

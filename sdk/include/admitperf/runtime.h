@@ -139,7 +139,7 @@ typedef struct adp_stats {
     uint64_t dropped;      /* records lost because a ring was full */
     uint64_t lines, bytes; /* written to the log */
     uint64_t write_errors; /* failed writes; the bytes are kept and tried again */
-    uint64_t lost_tickets; /* no outcome in time */
+    uint64_t lost_tickets; /* no outcome in time, or too many were waiting */
     uint64_t faults;
     uint64_t generation;  /* of the configuration in force: 1, and 1 more each reload */
     uint64_t config;      /* its hash, as in the log's lines */
@@ -179,7 +179,7 @@ ADP_API int adp_runtime_start(adp_runtime *rt, adp_error *err);
  *
  * Each line carries the `config` it was decided under. When the log's path changed, what
  * was decided before goes to the old file. Metrics stay in force and are read anew; lanes,
- * interned ids and waiting outcomes stay.
+ * interned ids and waiting outcomes stay, these over at most 15 reloads.
  * ADP_EINVAL: also when `log` turns from none to a file or back, or log.metrics changes;
  * ADP_EFULL: 16 generations are alive, because the log cannot be written for 2 s (requests
  * alone never cause it: the oldest's tickets are LOST then); ADP_ESTATE: not started, or
@@ -244,7 +244,12 @@ ADP_API int adp_lane_decide_ids(adp_lane *lane, const adp_sample *samples, uint3
 /* [hot] Records what became of a request and returns its ticket to the policy, once. By
  * `id`, or, when id is 0, by `request_id`. 0; ADP_ENOENT: no such decision is waiting
  * (recorded all the same); ADP_EINVAL: `end` is none of DONE, FAILED, CANCELLED and 0
- * (nothing is recorded, the ticket waits on); ADP_ESTATE. */
+ * (nothing is recorded, the ticket waits on); ADP_ESTATE.
+ *
+ * At most 4,096 requests of a lane wait, ten minutes each, and over at most 15 reloads;
+ * those beyond are LOST to their policy. Extras are recorded in their order up to 128 of
+ * them and 4,096 bytes; what does not fit, or has no name, is left out. A handle is this
+ * runtime's: of another, or of an earlier run, it may be somebody else's. */
 ADP_API int adp_lane_outcome(adp_lane *lane, uint64_t id, const char *request_id,
                              const adp_result *result);
 
