@@ -17,6 +17,7 @@
 #ifndef ADP_TESTS_HOST_COUNT_H
 #define ADP_TESTS_HOST_COUNT_H
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <jansson.h>
 #include <poll.h>
@@ -193,18 +194,25 @@ static inline void count_file(struct count_work *w, const char *path)
     memset(w->file, 0, sizeof w->file);
 }
 
-/* Takes the oldest of the rotated files, if there is one, and counts it. */
+/* Takes the rotated file with the highest number, if there is one, and counts it. The folder
+ * is listed: while a rotation renames, a number may be free below a file. */
 static inline bool count_rotated(struct count_work *w, const char *where)
 {
-    char last[128] = "", next[128], taken[128];
-    for (unsigned i = 1;; i++) {
-        snprintf(next, sizeof next, "%s/log.%u.jsonl", where, i);
-        if (access(next, F_OK) < 0)
-            break;
-        memcpy(last, next, sizeof last);
+    char last[128], taken[128];
+    unsigned highest = 0, number;
+    DIR *dir = opendir(where);
+    if (!dir)
+        _exit(6);
+    for (const struct dirent *e; (e = readdir(dir)) != NULL;) {
+        int end = 0;
+        if (sscanf(e->d_name, "log.%u.jsonl%n", &number, &end) == 1 && end &&
+            number > highest)
+            highest = number;
     }
+    closedir(dir);
+    snprintf(last, sizeof last, "%s/log.%u.jsonl", where, highest);
     snprintf(taken, sizeof taken, "%s/taken", where);
-    if (!*last || rename(last, taken) < 0) /* it has just got another number */
+    if (!highest || rename(last, taken) < 0) /* it has just got another number */
         return false;
     count_file(w, taken);
     return unlink(taken) == 0;

@@ -346,7 +346,7 @@ START_TEST(what_is_missing_or_there_twice_is_seen_by_whoever_counts)
     static const char decision[] = "\"verdict\":\"admit\"", opening[] = "\"snapshot\":1";
     struct count c;
     struct counter counter;
-    FILE *f = made("log.2.jsonl");
+    FILE *f = made("log.3.jsonl"); /* no file has the number 2 */
     put_line(f, opening, 0, 0);
     put_line(f, decision, 1, 0);
     put_line(f, "\"dropped\":{\"what\":\"record\",\"count\":5}", 1, 1); /* 1 to 5 */
