@@ -15,7 +15,7 @@ trap 'rm -f "$new"' EXIT
     echo
     printf 'Measured on %s, %s processors (%s), Linux %s.\n' "$(date +%Y-%m-%d)" \
         "$(getconf _NPROCESSORS_ONLN)" \
-        "$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1)" "$(uname -r)"
+        "$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1)" "$(uname -r | cut -d- -f1)"
     awk -F '\t' '
         NF != 7 { print "table.sh: not a row: " $0 > "/dev/stderr"; bad = 1; exit }
         $1 != section {
