@@ -29,7 +29,10 @@
 #define SECONDS(n) ((uint64_t)(n)*1000000000u)
 
 static const char *const kv_pressure[] = {
-    /* vLLM: kv_ since 0.9.2, gpu_ before, and beside it until 0.11 */
+    /* vLLM: kv_ since 0.9.2, gpu_ before, and beside it until 0.11. Told by several
+     * processes, kv_ keeps the last word of each (until 0.11, vLLM #28792) and gpu_ the
+     * newest: where there are both, the old name is right. */
+    "=vllm:gpu_cache_usage_perc + 0 * max(vllm:kv_cache_usage_perc{pid!=\"\"})",
     "vllm:kv_cache_usage_perc",
     "vllm:gpu_cache_usage_perc",
     "sglang:token_usage",

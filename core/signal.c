@@ -624,12 +624,15 @@ void adp_signals_read_replicas(const struct adp_signals *set,
 
 /* ---- explaining ---- */
 
-/* Up to a colon, or else to the first underscore: what an engine's names have in common. */
+/* Up to a colon, or else to the first underscore: what an engine's names have in common. But
+ * for "gpu_", with which both NIM's and AMD's exporter begin: there it is the whole name. */
 static size_t prefix_length(const char *name, size_t n)
 {
     const char *colon = memchr(name, ':', n);
     const char *low = memchr(name, '_', n);
-    return colon ? (size_t)(colon - name) + 1 : low ? (size_t)(low - name) + 1 : n;
+    if (colon)
+        return (size_t)(colon - name) + 1;
+    return low && strncmp(name, "gpu_", 4) != 0 ? (size_t)(low - name) + 1 : n;
 }
 
 static bool has_prefix_of(const struct adp_metrics *m, const char *name)
@@ -643,20 +646,28 @@ static bool has_prefix_of(const struct adp_metrics *m, const char *name)
     return false;
 }
 
-/* How near a source is: its metrics on the page count double, one prefix in common makes
- * the difference between equals. */
-static uint32_t nearness(const struct adp_signals *set, const struct adp_expr *expr,
-                         const struct adp_metrics *metrics, const char **ret_missing)
+struct nearness {
+    uint32_t near; /* its metrics on the page, doubled, and one for a prefix in common */
+    uint32_t absent; /* its other metrics */
+    const char *missing;
+};
+
+static struct nearness nearness(const struct adp_signals *set,
+                                const struct adp_expr *expr,
+                                const struct adp_metrics *metrics)
 {
     struct adp_moment moment = { .now = metrics,
                                  .renames = set->renames,
                                  .n_renames = set->n_renames };
-    uint32_t there = 0;
-    const char *name, *first = adp_expr_metric(expr, 0);
-    for (uint32_t i = 0; (name = adp_expr_metric(expr, i)); i++)
-        there += adp_metrics_find(metrics, name, strlen(name)) != ADP_NO_SERIES;
-    adp_expr_supplied(expr, &moment, ret_missing);
-    return 2 * there + has_prefix_of(metrics, first);
+    struct nearness found = { .near = has_prefix_of(metrics, adp_expr_metric(expr, 0)) };
+    const char *name;
+    for (uint32_t i = 0; (name = adp_expr_metric(expr, i)); i++) {
+        bool there = adp_metrics_find(metrics, name, strlen(name)) != ADP_NO_SERIES;
+        found.near += there ? 2 : 0;
+        found.absent += !there;
+    }
+    adp_expr_supplied(expr, &moment, &found.missing);
+    return found;
 }
 
 bool adp_signals_nearest(const struct adp_signals *set, uint32_t signal,
@@ -664,19 +675,18 @@ bool adp_signals_nearest(const struct adp_signals *set, uint32_t signal,
                          const char **ret_metric)
 {
     const struct signal *s = &set->signals[signal];
-    uint32_t most = 0;
+    struct nearness nearest = { 0 };
     *ret_source = 0;
-    *ret_metric = NULL;
     for (uint32_t i = 0; i < s->n_sources; i++) {
-        const char *missing;
-        uint32_t near = nearness(set, s->sources[i].expr, metrics, &missing);
-        if (i && near <= most)
+        struct nearness next = nearness(set, s->sources[i].expr, metrics);
+        if (i && (next.near < nearest.near ||
+                  (next.near == nearest.near && next.absent >= nearest.absent)))
             continue;
-        most = near;
+        nearest = next;
         *ret_source = i;
-        *ret_metric = missing;
     }
-    return most > 0;
+    *ret_metric = nearest.missing;
+    return nearest.near > 0;
 }
 
 /* The family of a histogram's series: without the suffix. */

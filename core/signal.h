@@ -19,7 +19,7 @@
 #define ADP_MAX_SOURCES        64u /* per signal */
 #define ADP_SIGNAL_NAME        63u /* longest name, [a-z][a-z0-9_]* */
 #define ADP_MAX_RENAMES        256u
-#define ADP_DICTIONARY_VERSION "0.2.0"
+#define ADP_DICTIONARY_VERSION "0.3.0"
 
 /* A signal as declared, by us (core/dictionary.c) or by the operator. */
 struct adp_signal_def {
@@ -138,10 +138,11 @@ void adp_signals_read_replicas(const struct adp_signals *set,
 /* For a signal that no source supplies: the source that would come nearest on this page,
  * and the metric that it lacks. Nearest is the one with most of its metrics there; of
  * several, one whose metrics carry a prefix that the page has ("vllm:"), since that is
- * the engine that runs; then the first. *ret_metric is NULL when the page has all of
- * them, if perhaps under other labels. True when the source is near: the page has one of
- * its metrics, or its prefix. False: nothing on the page comes near, what is returned is
- * the first source; without any, *ret_metric is NULL and *ret_source 0. [any] */
+ * the engine that runs; then the one that lacks fewest; then the first. *ret_metric is
+ * NULL when the page has all of them, if perhaps under other labels. True when the source
+ * is near: the page has one of its metrics, or its prefix. False: nothing on the page
+ * comes near, and it is the first of those that ask for fewest; without any, *ret_metric
+ * is NULL and *ret_source 0. [any] */
 bool adp_signals_nearest(const struct adp_signals *set, uint32_t signal,
                          const struct adp_metrics *metrics, uint32_t *ret_source,
                          const char **ret_metric);

@@ -84,7 +84,9 @@ static const struct {
     const char *source; /* the first */
     enum adp_aggregate aggregate;
 } shipped[] = {
-    { "kv_pressure", "ratio", 0, 1, 5 * SECOND, "vllm:kv_cache_usage_perc", ADP_AGG_MAX },
+    { "kv_pressure", "ratio", 0, 1, 5 * SECOND,
+      "vllm:gpu_cache_usage_perc + 0 * max(vllm:kv_cache_usage_perc{pid!=\"\"})",
+      ADP_AGG_MAX },
     { "queue_depth", "requests", 0, INFINITY, 5 * SECOND, "vllm:num_requests_waiting",
       ADP_AGG_SUM },
     { "running", "requests", 0, INFINITY, 5 * SECOND, "vllm:num_requests_running",
@@ -146,11 +148,11 @@ static int source_numbered(const char *signal, const char *text)
 /* Behind each source of vLLM's, the same as those who rewrite its names print it. */
 START_TEST(a_source_is_followed_by_its_other_prefixes)
 {
-    ck_assert_int_eq(source_numbered("kv_pressure", "vllm:kv_cache_usage_perc"), 0);
-    ck_assert_int_eq(source_numbered("kv_pressure", "ray_vllm:kv_cache_usage_perc"), 1);
-    ck_assert_int_eq(source_numbered("kv_pressure", "ray_vllm_kv_cache_usage_perc"), 2);
-    ck_assert_int_eq(source_numbered("kv_pressure", "vllm_kv_cache_usage_perc"), 3);
-    ck_assert_int_eq(source_numbered("kv_pressure", "vllm:gpu_cache_usage_perc"), 4);
+    ck_assert_int_eq(source_numbered("kv_pressure", "vllm:kv_cache_usage_perc"), 4);
+    ck_assert_int_eq(source_numbered("kv_pressure", "ray_vllm:kv_cache_usage_perc"), 5);
+    ck_assert_int_eq(source_numbered("kv_pressure", "ray_vllm_kv_cache_usage_perc"), 6);
+    ck_assert_int_eq(source_numbered("kv_pressure", "vllm_kv_cache_usage_perc"), 7);
+    ck_assert_int_eq(source_numbered("kv_pressure", "vllm:gpu_cache_usage_perc"), 8);
     ck_assert_int_ge(source_numbered("prefix_hit_rate",
                                      "sum(delta(vllm_prefix_cache_hits_total)) / "
                                      "sum(delta(vllm_prefix_cache_queries_total))"),
@@ -182,10 +184,12 @@ static const struct {
     const char *name;
     double value;
     uint32_t taken;
+    int32_t
+        source; /* the first but for kv_pressure: behind the old name of several pids */
 } on_loaded[] = {
-    { "kv_pressure", 0.875, 2 }, { "queue_depth", 7, 2 },        { "running", 64, 2 },
-    { "gpu_util", 0.75, 2 },     { "prefix_hit_rate", 0.35, 1 }, /* (50 + 20) / (100 +
-                                                                    100) */
+    { "kv_pressure", 0.875, 2, 4 },    { "queue_depth", 7, 2, 0 },
+    { "running", 64, 2, 0 },           { "gpu_util", 0.75, 2, 0 },
+    { "prefix_hit_rate", 0.35, 1, 0 }, /* (50 + 20) / (100 + 100) */
 };
 
 START_TEST(the_shipped_sources_read_a_page_of_two_engines)
@@ -194,7 +198,7 @@ START_TEST(the_shipped_sources_read_a_page_of_two_engines)
     const struct adp_reading *r = &readings[number_of(on_loaded[_i].name)];
     ck_assert_str_eq(adp_why_word(r->why), "present");
     ck_assert_double_eq_tol(r->value, on_loaded[_i].value, 1e-15);
-    ck_assert_int_eq(r->source, 0);
+    ck_assert_int_eq(r->source, on_loaded[_i].source);
     ck_assert_uint_eq(r->taken, on_loaded[_i].taken);
     ck_assert_uint_eq(r->skipped, 0);
 }
@@ -209,19 +213,19 @@ static const struct {
     uint32_t skipped;
 } real[] = {
     { "both names during vLLM's change of names: one source, the new", "kv_pressure",
-      "vllm:gpu_cache_usage_perc 0.5\nvllm:kv_cache_usage_perc 0.25\n", 0, 0, 0.25, 0 },
-    { "an old vLLM", "kv_pressure", "vllm:gpu_cache_usage_perc 0.5\n", 0, 4, 0.5, 0 },
+      "vllm:gpu_cache_usage_perc 0.5\nvllm:kv_cache_usage_perc 0.25\n", 0, 4, 0.25, 0 },
+    { "an old vLLM", "kv_pressure", "vllm:gpu_cache_usage_perc 0.5\n", 0, 8, 0.5, 0 },
     { "one worker of many writes, the others are 0", "kv_pressure",
       "vllm:kv_cache_usage_perc{engine=\"0\",pid=\"277\"} 0\n"
       "vllm:kv_cache_usage_perc{engine=\"0\",pid=\"273\"} 0.653\n"
       "vllm:kv_cache_usage_perc{engine=\"0\",pid=\"271\"} 0\n",
-      0, 0, 0.653, 0 },
+      0, 4, 0.653, 0 },
     { "a negative use", "kv_pressure", "vllm:kv_cache_usage_perc{engine=\"3\"} -0.3875\n",
-      ADP_WHY_OUT_OF_RANGE, 0, 0, 1 },
+      ADP_WHY_OUT_OF_RANGE, 4, 0, 1 },
     { "a percentage is not clamped to full", "kv_pressure",
-      "vllm:kv_cache_usage_perc 42\n", ADP_WHY_OUT_OF_RANGE, 0, 0, 1 },
+      "vllm:kv_cache_usage_perc 42\n", ADP_WHY_OUT_OF_RANGE, 4, 0, 1 },
     { "an idle engine's 0 is a value", "kv_pressure", "vllm:kv_cache_usage_perc 0.0\n", 0,
-      0, 0, 0 },
+      4, 0, 0 },
     { "headers without samples are not 0", "queue_depth",
       "# HELP vllm:num_requests_waiting Number of requests waiting.\n"
       "# TYPE vllm:num_requests_waiting gauge\n",
@@ -259,16 +263,16 @@ static const struct {
     double value;
     uint32_t taken;
 } pages[] = {
-    { "01_vllm_v0_0.4_2024-06.prom", "kv_pressure", 0, 4, 0, 1 },
-    { "06_vllm_v1_2026-09_idle_admitperf.prom", "kv_pressure", 0, 0, 0, 1 },
+    { "01_vllm_v0_0.4_2024-06.prom", "kv_pressure", 0, 8, 0, 1 },
+    { "06_vllm_v1_2026-09_idle_admitperf.prom", "kv_pressure", 0, 4, 0, 1 },
     { "06_vllm_v1_2026-09_idle_admitperf.prom", "queue_depth", 0, 0, 0, 1 },
     { "06_vllm_v1_2026-09_idle_admitperf.prom", "gpu_util", ADP_WHY_NEVER_SUPPLIED, -1, 0,
       0 },
-    { "08a_vllm_0.11_multiproc_pid_fragment.prom", "kv_pressure", 0, 0,
+    { "08a_vllm_0.11_multiproc_pid_fragment.prom", "kv_pressure", 0, 4,
       0.6530455880475035, 8 },
-    { "08b_vllm_dp2_fragment.prom", "kv_pressure", ADP_WHY_OUT_OF_RANGE, 0, 0, 0 },
+    { "08b_vllm_dp2_fragment.prom", "kv_pressure", ADP_WHY_OUT_OF_RANGE, 4, 0, 0 },
     { "08b_vllm_dp2_fragment.prom", "running", 0, 0, 0, 2 },
-    { "08c_vllm_0.10.0_both_names_fragment.prom", "kv_pressure", 0, 0,
+    { "08c_vllm_0.10.0_both_names_fragment.prom", "kv_pressure", 0, 4,
       9.75010481363281e-06, 1 },
     { "08e_vllm_headers_without_samples_fragment.prom", "queue_depth",
       ADP_WHY_NEVER_SUPPLIED, -1, 0, 0 },
@@ -503,8 +507,11 @@ START_TEST(the_operators_sources_go_before_the_shipped_ones)
     add_source("kv_pressure", "mine", ADP_AGG_NONE);
     add_source("kv_pressure", "=mine / 100", ADP_AGG_MAX);
     uint32_t kv = number_of("kv_pressure");
-    static const char *const texts[] = { "mine", "mine / 100", "vllm:kv_cache_usage_perc",
-                                         "ray_vllm:kv_cache_usage_perc" };
+    static const char *const texts[] = {
+        "mine", "mine / 100",
+        "vllm:gpu_cache_usage_perc + 0 * max(vllm:kv_cache_usage_perc{pid!=\"\"})",
+        "ray_vllm:gpu_cache_usage_perc + 0 * max(ray_vllm:kv_cache_usage_perc{pid!=\"\"})"
+    };
     static const enum adp_aggregate aggregates[] = { ADP_AGG_NONE, ADP_AGG_MAX,
                                                      ADP_AGG_MAX, ADP_AGG_MAX };
     for (uint32_t i = 0; i < 4; i++) {
@@ -517,7 +524,7 @@ START_TEST(the_operators_sources_go_before_the_shipped_ones)
     }
     const struct adp_reading *r =
         read_signal("kv_pressure", "vllm:kv_cache_usage_perc 1\n");
-    ck_assert_int_eq(r->source, 2);
+    ck_assert_int_eq(r->source, 6);
     r = read_signal("kv_pressure", "vllm:kv_cache_usage_perc 1\nmine 0.5\n");
     ck_assert_int_eq(r->source, 0);
     ck_assert_double_eq(r->value, 0.5);
@@ -771,6 +778,9 @@ static const struct {
       "vllm:kv_cache_usage_perc" },
     { "kv_pressure", "ray_vllm_num_requests_running 1\n", true,
       "ray_vllm_kv_cache_usage_perc", "ray_vllm_kv_cache_usage_perc" },
+    /* whose exporter's names begin alike is no engine of theirs */
+    { "gpu_mem", "gpu_cache_usage_perc 0.5\nnum_requests_running 1\n", false,
+      "DCGM_FI_DEV_FB_USED_PERCENT", "DCGM_FI_DEV_FB_USED_PERCENT" },
     /* half of what a source needs is nearer than a prefix */
     { "kv_pressure", "tgi_queue_size 1\ntgi_batch_max_total_tokens 5\nvllm:x 1\n", true,
       "tgi_batch_current_max_tokens / tgi_batch_max_total_tokens",
