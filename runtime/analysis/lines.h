@@ -12,7 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ADP_LINES_MAX (1u << 20) /* bytes of a line, its newline apart */
+/* Bytes of a line, its newline apart: a snapshot of 40 targets, each with a page of 60 KB whose
+ * keys the log writes longer. */
+#define ADP_LINES_MAX (4u << 20)
 
 struct adp_lines; /* opaque */
 

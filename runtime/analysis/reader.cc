@@ -125,7 +125,7 @@ extern "C" const char *adp_corrupt_word(adp_corrupt corrupt)
     case ADP_CORRUPT_UNKNOWN:
         return "of no known kind";
     case ADP_CORRUPT_TOO_LONG:
-        return "longer than 1 MiB";
+        return "longer than 4 MiB";
     case ADP_CORRUPT_UNTERMINATED:
         return "without an end";
     case ADP_CORRUPT_PACKED:

@@ -2,6 +2,8 @@
 /* Making room for new logs without touching anybody else's. */
 #include "runtime/lab/old_logs.h"
 
+#include "runtime/analysis/lines.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MOST_FIRST_LINE = 1 << 20 };
+enum { MOST_FIRST_LINE = ADP_LINES_MAX };
 
 typedef int each_log(int folder, const char *name, const char *path,
                      const char *experiment, struct adp_error *err);

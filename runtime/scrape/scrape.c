@@ -93,6 +93,21 @@ static int check(const struct adp_scrape_target *t, struct adp_address *at,
     return 0;
 }
 
+/* What is shown of an address leaves its query out: of those that look alike the second is
+ * NAME#2, since a replica is known by its name. */
+static void tell_apart(struct adp_scraper *s)
+{
+    for (uint32_t i = s->n; i-- > 1;) {
+        char *shown = s->at[i].shown;
+        size_t len = strlen(shown);
+        unsigned alike = 1;
+        for (uint32_t j = 0; j < i; j++)
+            alike += strcmp(s->at[j].shown, shown) == 0;
+        if (alike > 1)
+            snprintf(shown + len, sizeof s->at[i].shown - len, "#%u", alike);
+    }
+}
+
 static int fill(struct adp_scraper *s, const struct adp_scrape_target *targets,
                 struct adp_error *err)
 {
@@ -109,6 +124,7 @@ static int fill(struct adp_scraper *s, const struct adp_scrape_target *targets,
         if (s->n > 1 && adp_metrics_create(&s->target[i].metrics) < 0)
             return adp_error_set(err, ADP_ENOMEM, "out of memory");
     }
+    tell_apart(s);
     s->patience_ns = shortest / 10 * 9;
     return 0;
 }

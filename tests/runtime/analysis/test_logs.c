@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "runtime/analysis/lines.h"
 #include "runtime/analysis/logs.h"
 #include "runtime/analysis/page.h"
 
@@ -308,7 +309,8 @@ START_TEST(an_over_long_line_is_counted_and_the_next_is_read)
     struct adp_tally *tally = adp_tally_create();
     size_t n;
     FILE *f = fopen(at("e/p/long.jsonl"), "w");
-    fprintf(f, "{\"verdict\":\"admit\",\"x\":\"%*s\"}\n" DECISION("after"), 1 << 20, "");
+    fprintf(f, "{\"verdict\":\"admit\",\"x\":\"%*s\"}\n" DECISION("after"),
+            (int)ADP_LINES_MAX, "");
     fclose(f);
     ck_assert_int_eq(adp_logs_find(&list, at("e/p/long.jsonl"), NULL), 0);
     ck_assert_int_eq(adp_logs_read(&list, 0, tally, NULL, NULL, NULL), 0);

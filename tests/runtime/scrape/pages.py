@@ -99,6 +99,10 @@ def endless_head(c, query, head):
         c.sendall(b"X-%d: %s\r\n" % (i, b"y" * 1000))
 
 
+# 60 KB of series, as a page of many histograms has them.
+WIDE = b"".join(b'acme_seconds_bucket{route="/v1/of/some/length",code="200",le="%04d"} 1\n' % i for i in range(860))
+
+
 def says(data):
     def behaviour(c, query, head):
         c.sendall(data() if callable(data) else data)
@@ -132,6 +136,7 @@ PATHS = {
     "/html": says(answer(b"<!doctype html><html>log in</html>", kind="text/html")),
     "/empty": says(answer(b"")),
     "/comments": says(answer(b"# TYPE vllm:num_requests_waiting gauge\n")),
+    "/wide": says(lambda: answer(page() + WIDE)),
     "/binary": says(answer(bytes(range(256)) * 40, kind="application/octet-stream")),
     "/gzip": says(answer(b"\x1f\x8b\x08\x00" + b"\x55" * 200)),
     "/words": says(answer(b"this is not what you want\nat all\n")),

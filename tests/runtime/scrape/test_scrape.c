@@ -235,6 +235,29 @@ START_TEST(several_targets_make_one_page_per_slot)
 }
 END_TEST
 
+START_TEST(targets_that_are_shown_alike_are_told_apart)
+{
+    static const char *const urls[] = { "http://engine/metrics?key=x",
+                                        "http://other/metrics",
+                                        "http://me:word@engine/metrics?key=y",
+                                        "http://engine/metrics?key=z" };
+    static const char *const names[] = { "http://engine/metrics?...",
+                                         "http://other/metrics",
+                                         "http://engine/metrics?...#2",
+                                         "http://engine/metrics?...#3" };
+    struct adp_scrape_target targets[4] = { 0 };
+    struct adp_scraper *s;
+    for (int i = 0; i < 4; i++)
+        targets[i] = (struct adp_scrape_target) { .url = urls[i],
+                                                  .interval_ns = S,
+                                                  .timeout_ns = S };
+    ck_assert_int_eq(adp_scraper_create(&s, targets, 4, &options, NULL), 0);
+    for (uint32_t i = 0; i < 4; i++)
+        ck_assert_str_eq(adp_scraper_name(s, i), names[i]);
+    adp_scraper_destroy(s);
+}
+END_TEST
+
 START_TEST(one_that_fails_is_held_with_its_time_and_then_gone)
 {
     struct adp_scraper *s = open_scraper(2, S, S);
@@ -382,6 +405,7 @@ int main(void)
     tcase_add_test(tc, what_reads_as_no_metrics_is_a_failure);
     tcase_add_test(tc, bad_lines_cost_themselves_and_are_counted);
     tcase_add_test(tc, several_targets_make_one_page_per_slot);
+    tcase_add_test(tc, targets_that_are_shown_alike_are_told_apart);
     tcase_add_test(tc, one_that_fails_is_held_with_its_time_and_then_gone);
     tcase_add_test(tc, all_failing_is_a_round_without_a_page);
     tcase_add_test(tc, a_stalled_target_does_not_hold_the_others_up);
