@@ -148,7 +148,8 @@ static const struct check {
       "allocate in create, with a bound; reuse the oldest row when a table is full" },
     { "R2", "decide and outcome make no system call", 5, "R1", "",
       adp_check_makes_no_system_call,
-      "no printing, locks that wait, files or sleeping in the request path" },
+      "no printing, locks that wait, files or sleeping in the request path; the time is "
+      "view->now_ns" },
     { "R3", "decide keeps to its budget", 5, "S1", "B1", adp_check_keeps_to_budget,
       "do less for each request: precompute in create and outcome, bound every loop" },
     { "R4", "generations follow one another under traffic", 8, "S2 L3", "B1 B8 B11",
