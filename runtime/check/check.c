@@ -136,6 +136,10 @@ static const struct check {
       adp_check_copy_is_apart,
       "keep nothing that is shared by name, number or thread: what create returns is the "
       "only state" },
+    { "L5", "it is quiet when the process ends", 8, "S1", "S2 B1 B8 B13",
+      adp_check_ends_quietly,
+      "take destructors and handlers of atexit out: what an instance has, destroy gives "
+      "back, and there is nothing else to be undone" },
     { "C1", "threads get the answers they would get alone", 5, "B1 B3", "",
       adp_check_is_concurrent,
       "declare ADP_SERIAL, or make every access to what instances share atomic" },
