@@ -18,6 +18,8 @@ static const struct {
 } rows[] = {
     { "in_order", NULL, { 0 } },
     { "counts_in_order", NULL, { 0 } },
+    { "chances_in_order", NULL, { 0 } },
+    { "untold_in_order", NULL, { 0 } },
     { "ends_in_order", NULL, { 0 } },
     { "keeps_in_order", NULL, { 0 } },
     { "limited_in_order", NULL, { 0 } },
@@ -129,6 +131,8 @@ static const struct {
     { "b12_at_zero", "margin 0, an admission whose margin is not below 0", { 0 } },
     { "b12_baseline", "baseline", { 0 } },
     { "b12_dice", "draw", { 0 } },
+    { "b12_low_draw", "but its draw is 0: refused is whose draw is below p", { 0 } },
+    { "b12_low_untold", "at a draw of 0 and at no other", { 0 } },
     { "b12_margin", "margin", { 0 } },
     { "b12_memory", "hold for no rule", { 0 } },
     { "b12_operator", "(kv_pressure 0.5)", { 0 } },
