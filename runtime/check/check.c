@@ -103,7 +103,8 @@ static const struct check {
       "and say why in setup->error" },
     { "B8", "tickets come back by any end, late and all at once", 10, "B1 B3", "",
       adp_check_takes_tickets_back,
-      "take a ticket back in outcome whatever its kind; learn from DONE, FAILED and "
+      "take a ticket back in outcome once, whatever its kind; learn from DONE, FAILED "
+      "and "
       "CANCELLED, release on NOT_RUN and LOST, each only for a ticket of its own; bound "
       "what waits" },
     { "B9", "an instance that is over leaves nothing", 4, "S1", "S2 B1",
