@@ -134,6 +134,22 @@ bool adp_pen_keeps(const char *text, size_t len)
     return true;
 }
 
+char *adp_pen_repaired(char *to, const char *text, size_t len)
+{
+    static const char unknown[] = "\xef\xbf\xbd"; /* U+FFFD */
+    const unsigned char *p = (const unsigned char *)text, *end = p + len;
+    _Static_assert(sizeof unknown - 1 == ADP_PEN_REPAIR,
+                   "the longest that a byte becomes");
+    while (p < end) {
+        uint32_t c;
+        size_t n = read_utf8(p, (size_t)(end - p), &c);
+        to = n ? adp_pen_put(to, (const char *)p, n)
+               : adp_pen_put(to, unknown, ADP_PEN_REPAIR);
+        p += n ? n : 1;
+    }
+    return to;
+}
+
 /* Whether nothing in it needs escaping; `len` is eight or more. */
 static bool is_all_plain(const char *text, size_t len)
 {

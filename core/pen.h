@@ -17,6 +17,7 @@
 
 enum {
     ADP_PEN_ESCAPE = 6,   /* bytes that one byte of a text may become: \u001f */
+    ADP_PEN_REPAIR = 3,   /* likewise, of adp_pen_repaired: U+FFFD */
     ADP_PEN_SECONDS = 32, /* adp_pen_seconds */
     ADP_PEN_HEX = 18,     /* adp_pen_hex */
     ADP_PEN_SLACK = 32    /* adp_pen_slack */
@@ -85,7 +86,10 @@ char *adp_pen_hex(char *to, uint64_t value);
 char *adp_pen_escaped(char *to, const char *text, size_t len);
 /* Whether that keeps every byte of it: valid UTF-8. [hot] */
 bool adp_pen_keeps(const char *text, size_t len);
-/* The same with its quotes. */
+/* The text for a writer of JSON that is not ours: as it is, but that each byte that is not
+ * valid UTF-8 is U+FFFD, as \ufffd above. ADP_PEN_REPAIR bytes for each. */
+char *adp_pen_repaired(char *to, const char *text, size_t len);
+/* The inside of a JSON string, with its quotes. */
 static inline char *adp_pen_string(char *to, const char *text, size_t len)
 {
     *to++ = '"';

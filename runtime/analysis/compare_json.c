@@ -68,14 +68,15 @@ static json_t *grounds_of(const struct adp_candidate *candidate)
         const struct adp_check *check = &candidate->checks[i];
         const char *follows =
             check->answer == ADP_YES ? NULL : adp_compare_follows(name, check->answer);
-        if (json_array_append_new(
-                list,
-                json_pack("{s:s, s:s, s:o, s:s, s:o}", "check", adp_check_word(name),
-                          "title", adp_check_title(name), "holds",
-                          check->answer == ADP_NOT_ASKED
-                              ? json_null()
-                              : json_boolean(check->answer == ADP_YES),
-                          "fact", check->why, "follows", adp_json_text(follows)))) {
+        if (json_array_append_new(list,
+                                  json_pack("{s:s, s:s, s:o, s:o, s:o}", "check",
+                                            adp_check_word(name), "title",
+                                            adp_check_title(name), "holds",
+                                            check->answer == ADP_NOT_ASKED
+                                                ? json_null()
+                                                : json_boolean(check->answer == ADP_YES),
+                                            "fact", adp_json_text(check->why), "follows",
+                                            adp_json_text(follows)))) {
             json_decref(list);
             return NULL;
         }

@@ -3,6 +3,7 @@
 #include "runtime/analysis/report_json.h"
 
 #include "core/line.h"
+#include "core/pen.h"
 #include "runtime/analysis/finding.h"
 #include "runtime/analysis/finding_words.h"
 #include "runtime/analysis/items.h"
@@ -20,7 +21,16 @@ json_t *adp_json_number(double value)
 
 json_t *adp_json_text(const char *text)
 {
-    return text ? json_string(text) : json_null();
+    size_t len = text ? strlen(text) : 0;
+    if (!text || adp_pen_keeps(text, len))
+        return text ? json_stringn(text, len) : json_null();
+    char *repaired = malloc(len * ADP_PEN_REPAIR);
+    if (!repaired)
+        return NULL;
+    char *end = adp_pen_repaired(repaired, text, len);
+    json_t *string = json_stringn(repaired, (size_t)(end - repaired));
+    free(repaired);
+    return string;
 }
 
 json_t *adp_json_params(const struct adp_part *part)
@@ -43,7 +53,7 @@ json_t *adp_json_caveats(const struct adp_caveats *caveats)
 {
     json_t *list = caveats->broken ? NULL : json_array();
     for (size_t i = 0; list && i < caveats->n; i++)
-        if (json_array_append_new(list, json_string(caveats->sentences[i]))) {
+        if (json_array_append_new(list, adp_json_text(caveats->sentences[i]))) {
             json_decref(list);
             return NULL;
         }
@@ -460,7 +470,7 @@ static json_t *finding_of(const struct adp_run *run)
         return NULL;
     adp_finding_print(sentence.to, run);
     char *text = adp_sentence_end(&sentence);
-    json_t *finding = text ? json_string(text) : NULL;
+    json_t *finding = text ? adp_json_text(text) : NULL;
     free(text);
     return finding;
 }

@@ -16,7 +16,8 @@ int adp_report_write_json(const struct adp_tally *tally, const struct adp_log_li
 
 /* A number, or null for NaN and infinities. New reference; NULL: out of memory. */
 json_t *adp_json_number(double value);
-/* A string, or null for NULL. New reference. */
+/* A string, or null for NULL; of a text that is not UTF-8, such as a path may be, what
+ * adp_pen_repaired makes. New reference; NULL: out of memory. */
 json_t *adp_json_text(const char *text);
 /* The parameters as an object. New reference; NULL: out of memory. */
 json_t *adp_json_params(const struct adp_part *part);

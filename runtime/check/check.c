@@ -103,7 +103,8 @@ static const struct check {
       "and say why in setup->error" },
     { "B8", "tickets come back by any end, late and all at once", 10, "B1 B3", "",
       adp_check_takes_tickets_back,
-      "take a ticket back in outcome whatever its kind; learn from DONE, FAILED and "
+      "take a ticket back in outcome once, whatever its kind; learn from DONE, FAILED "
+      "and "
       "CANCELLED, release on NOT_RUN and LOST, each only for a ticket of its own; bound "
       "what waits" },
     { "B9", "an instance that is over leaves nothing", 4, "S1", "S2 B1",
@@ -136,6 +137,10 @@ static const struct check {
       adp_check_copy_is_apart,
       "keep nothing that is shared by name, number or thread: what create returns is the "
       "only state" },
+    { "L5", "it is quiet when the process ends", 8, "S1", "S2 B1 B8 B13",
+      adp_check_ends_quietly,
+      "take destructors and handlers of atexit out: what an instance has, destroy gives "
+      "back, and there is nothing else to be undone" },
     { "C1", "threads get the answers they would get alone", 5, "B1 B3", "",
       adp_check_is_concurrent,
       "declare ADP_SERIAL, or make every access to what instances share atomic" },
@@ -148,7 +153,8 @@ static const struct check {
       "allocate in create, with a bound; reuse the oldest row when a table is full" },
     { "R2", "decide and outcome make no system call", 5, "R1", "",
       adp_check_makes_no_system_call,
-      "no printing, locks that wait, files or sleeping in the request path" },
+      "no printing, locks that wait, files or sleeping in the request path; the time is "
+      "view->now_ns" },
     { "R3", "decide keeps to its budget", 5, "S1", "B1", adp_check_keeps_to_budget,
       "do less for each request: precompute in create and outcome, bound every loop" },
     { "R4", "generations follow one another under traffic", 8, "S2 L3", "B1 B8 B11",

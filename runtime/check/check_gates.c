@@ -11,6 +11,7 @@
 
 #include "core/reason.h"
 
+#include <math.h>
 #include <string.h>
 
 struct judge {
@@ -18,6 +19,7 @@ struct judge {
     struct adp_card card;
     bool has_state;   /* judged: the first request of an instance */
     bool by_request;  /* its card says that it assumes something of the request */
+    bool tells_p;     /* some verdict has set it */
     uint64_t one_way; /* admitted where gates hold, and not judged */
     uint64_t refused, judged;
 };
@@ -159,6 +161,7 @@ static void judge(struct judge *j, const struct adp_view *v, const struct adp_ve
         return; /* that is another check's */
     j->judged++;
     j->refused += w->action != ADP_ADMIT;
+    j->tells_p |= (w->set & ADP_SET_P) != 0;
     if (w->action != ADP_ADMIT && j->card.flags & ADP_BASELINE)
         disagree(j, v, w, "but its card says that it is a baseline");
     judge_chance(j, v, w);
@@ -197,6 +200,112 @@ static void play(struct judge *j, uint64_t *seed, enum adp_values values, uint32
     adp_play_close(&p);
 }
 
+/* --- the least draws ---
+ *
+ * Who compares with `draw <= p` refuses at p = 0 whoever draws 0, and is like any other
+ * everywhere else. Whether 0 < p is what the verdict says. Of one that tells p at other
+ * times it is taken for 0 where it is not told; of one that never does nothing is known: p
+ * may be smaller than the least draw above 0. */
+
+static const double LEAST_DRAW = 0x1p-53; /* above 0 */
+
+/* What a new instance says to this view with another draw. */
+static void ask(const struct judge *j, const struct adp_start *start,
+                const struct adp_view *view, double draw, struct adp_answer *ret)
+{
+    struct adp_instance instance;
+    struct adp_view v = *view;
+    v.draw = draw;
+    adp_subject_must_create(&instance, j->subject, start);
+    adp_subject_decide(j->subject, &instance, &v, ret);
+    struct adp_outcome back = { .size = sizeof back,
+                                .kind = ADP_NOT_RUN,
+                                .ticket = ret->verdict.ticket,
+                                .now_ns = v.now_ns };
+    if (back.ticket)
+        adp_subject_outcome(j->subject, &instance, &back);
+    adp_subject_destroy(j->subject, &instance);
+}
+
+/* Whoever draws something else out of the draw has many that are refused. */
+static bool is_alone(const struct judge *j, const struct adp_start *start,
+                     const struct adp_view *view, uint64_t *seed)
+{
+    enum { OTHERS = 32 };
+    struct adp_answer answer;
+    for (int i = 0; i < OTHERS; i++) {
+        double draw = i % 2 ? adp_subject_unit(seed) : LEAST_DRAW * (double)(2u << i);
+        ask(j, start, view, draw, &answer);
+        if (answer.verdict.action != ADP_ADMIT)
+            return false;
+    }
+    return true;
+}
+
+static void judge_least(struct judge *j, const struct adp_start *start,
+                        const struct adp_view *view, uint64_t *seed)
+{
+    struct adp_answer none, least;
+    struct adp_view v = *view;
+    ask(j, start, view, 0.0, &none);
+    ask(j, start, view, LEAST_DRAW, &least);
+    v.draw = 0.0;
+    judge(j, &v, &none.verdict);
+    v.draw = LEAST_DRAW;
+    judge(j, &v, &least.verdict);
+    if (none.verdict.action == ADP_ADMIT || least.verdict.action != ADP_ADMIT ||
+        none.verdict.set & ADP_SET_P)
+        return; /* told: it has been judged */
+    bool told = least.verdict.set & ADP_SET_P;
+    if ((told ? least.verdict.p > 0.0 : !j->tells_p) || !is_alone(j, start, view, seed))
+        return;
+    v.draw = 0.0;
+    disagree(j, &v, &none.verdict,
+             "at a draw of 0 and at no other: refused is whose draw is below p");
+}
+
+/* Readings where chances end: all at their lowest, all at their highest, none, and as they
+ * come. */
+static const struct adp_view *next_view(struct adp_traffic *t, uint32_t how)
+{
+    const double much = 1e6; /* where there is no highest */
+    const struct adp_view *view = adp_traffic_next(t);
+    for (uint32_t i = 0; i < t->subject->policy->n_signals && how < 2; i++) {
+        double lo = t->subject->lo[i], hi = t->subject->hi[i];
+        t->signal[i] = how ? (isfinite(hi) ? hi : much) : isfinite(lo) ? lo : 0.0;
+    }
+    return view;
+}
+
+static void judge_draws(struct judge *j, uint64_t *seed, uint32_t n)
+{
+    enum { WAYS = 4 };
+    static const enum adp_presence presences[WAYS] = { ADP_PRESENCE_ALL, ADP_PRESENCE_ALL,
+                                                       ADP_PRESENCE_NONE,
+                                                       ADP_PRESENCE_MIXED };
+    struct adp_traffic *t = adp_trial_shared(j->subject->trial, sizeof *t);
+    struct adp_instance probe;
+    double param[ADP_MAX_PARAMS];
+    for (uint32_t i = 0; i < n; i++) {
+        struct adp_start start = { .param = param };
+        struct adp_plan plan = { .seed = adp_subject_next(seed),
+                                 .presence = presences[i % WAYS],
+                                 .no_replicas = true };
+        adp_subject_params(j->subject,
+                           i / WAYS % 2 ? ADP_VALUES_RANDOM : ADP_VALUES_TYPICAL, seed,
+                           param);
+        bool made = true; /* by its defaults it is */
+        if (i / WAYS % 2) {
+            adp_subject_create(&probe, j->subject, &start);
+            made = probe.made;
+            adp_subject_destroy(j->subject, &probe);
+        }
+        adp_traffic_init(t, j->subject, &plan, param);
+        if (made)
+            judge_least(j, &start, next_view(t, i % WAYS), seed);
+    }
+}
+
 static void note_limits(const struct judge *j)
 {
     const struct adp_policy *p = j->subject->policy;
@@ -214,7 +323,7 @@ static void note_limits(const struct judge *j)
 
 void adp_check_gates_agree(struct adp_trial *trial)
 {
-    enum { ROUNDS = 60, REQUESTS = 1500, LIVES = 4000 };
+    enum { ROUNDS = 60, REQUESTS = 1500, LIVES = 4000, DRAWS = 400, FEW_DRAWS = 8 };
     struct adp_subject subject;
     uint64_t seed = trial->seed;
     adp_subject_load(&subject, trial, trial->path);
@@ -227,5 +336,8 @@ void adp_check_gates_agree(struct adp_trial *trial)
         many ? adp_trial_lives(trial, LIVES) : adp_trial_share(trial, ROUNDS);
     for (uint32_t i = 0; i < rounds; i++)
         play(&j, &seed, i % 4 ? ADP_VALUES_RANDOM : ADP_VALUES_TYPICAL, REQUESTS);
+    /* Two or three instances for each: whose create is slow is asked each way twice. */
+    bool slow = trial->create_ms >= 1.0;
+    judge_draws(&j, &seed, slow ? FEW_DRAWS : adp_trial_share(trial, DRAWS));
     note_limits(&j);
 }

@@ -11,61 +11,120 @@
 #include <string.h>
 #include <time.h>
 
+/* As it comes by default, and with all its readings there or none; then with parameters of
+ * any kind. Tenants, sessions and priorities are as many as there are requests. */
+enum { SETS = 6 };
+
+static const enum adp_presence presences[] = { ADP_PRESENCE_MIXED, ADP_PRESENCE_ALL,
+                                               ADP_PRESENCE_NONE };
+enum { PRESENCES = sizeof presences / sizeof presences[0] };
+
+/* The play of a set, or none: create may refuse random parameters. Those of `param` stay
+ * in use. */
+static bool open_set(struct adp_play *play, const struct adp_subject *subject,
+                     uint32_t set, uint64_t *seed, double param[ADP_MAX_PARAMS])
+{
+    struct adp_start start = { .param = param };
+    struct adp_instance probe;
+    adp_subject_params(subject, set < PRESENCES ? ADP_VALUES_TYPICAL : ADP_VALUES_RANDOM,
+                       seed, param);
+    struct adp_plan plan = { .seed = adp_subject_next(seed),
+                             .presence = presences[set % PRESENCES],
+                             .every_end = true,
+                             .many = true };
+    if (set >= PRESENCES) {
+        adp_subject_create(&probe, subject, &start);
+        bool made = probe.made;
+        adp_subject_destroy(subject, &probe);
+        if (!made)
+            return false;
+    }
+    adp_play_open(play, subject, &plan, &start);
+    return true;
+}
+
+/* Most of the requests are asked of the first. */
+static uint32_t requests_of(const struct adp_trial *trial, uint32_t set, uint32_t n)
+{
+    uint32_t share = adp_trial_share(trial, n) / (set ? SETS : 1);
+    return share ? share : 1;
+}
+
 /* --- R1 --- */
+
+static void must_not_have_allocated(const struct adp_play *play, uint64_t calls,
+                                    const char *where, uint32_t request)
+{
+    if (adp_hooks_memory().calls != calls)
+        adp_trial_fail(play->subject->trial, "it allocates memory in %s, on request %u",
+                       where, request);
+}
+
+static void play_counted(struct adp_play *play, uint32_t n)
+{
+    enum { NOISE = 1 << 14 };
+    struct adp_answer answer;
+    uint64_t calls = adp_hooks_memory().calls;
+    size_t heap = mallinfo2().uordblks;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct adp_view *view = adp_traffic_next(&play->traffic);
+        adp_subject_decide(play->subject, &play->instance, view, &answer);
+        must_not_have_allocated(play, calls, "decide", i + 1);
+        adp_traffic_answered(&play->traffic, &play->instance, &answer.verdict);
+        must_not_have_allocated(play, calls, "outcome", i + 1);
+    }
+    adp_traffic_settle(&play->traffic, &play->instance, 0);
+    must_not_have_allocated(play, calls, "outcome", n);
+    size_t after = mallinfo2().uordblks;
+    if (after > heap + NOISE)
+        adp_trial_fail(play->subject->trial, "%u requests let the heap grow by %zu bytes",
+                       n, after - heap);
+}
 
 void adp_check_allocates_nothing(struct adp_trial *trial)
 {
-    enum { REQUESTS = 50000, NOISE = 1 << 14 };
+    enum { REQUESTS = 50000 };
     struct adp_subject subject;
     struct adp_play play;
     double param[ADP_MAX_PARAMS];
     uint64_t seed = trial->seed;
-    uint32_t n = adp_trial_share(trial, REQUESTS);
     adp_hooks_prepare(trial);
     adp_subject_load(&subject, trial, trial->path);
     adp_hooks_watch_memory();
-    adp_subject_params(&subject, ADP_VALUES_TYPICAL, &seed, param);
-    struct adp_plan plan = { .seed = seed, .every_end = true };
-    struct adp_start start = { .param = param };
-    adp_play_open(&play, &subject, &plan, &start);
-    struct adp_memory before = adp_hooks_memory();
-    size_t heap = mallinfo2().uordblks;
-    for (uint32_t i = 0; i < n; i++) {
-        adp_play_step(&play);
-        if (adp_hooks_memory().calls != before.calls)
-            adp_trial_fail(trial, "it allocates memory on request %u", i + 1);
+    for (uint32_t set = 0; set < SETS; set++) {
+        if (!open_set(&play, &subject, set, &seed, param))
+            continue;
+        play_counted(&play, requests_of(trial, set, REQUESTS));
+        adp_play_close(&play);
     }
-    adp_traffic_settle(&play.traffic, &play.instance, 0);
-    if (adp_hooks_memory().calls != before.calls)
-        adp_trial_fail(trial, "it allocates memory in outcome");
-    size_t after = mallinfo2().uordblks;
-    if (after > heap + NOISE)
-        adp_trial_fail(trial, "%u requests let the heap grow by %zu bytes", n,
-                       after - heap);
-    adp_play_close(&play);
 }
 
 /* --- R2 --- */
 
+/* The instances are made before the filter, and stay: destroy may ask the system for what
+ * it wants. */
 void adp_check_makes_no_system_call(struct adp_trial *trial)
 {
     enum { REQUESTS = 20000 };
     struct adp_subject subject;
-    struct adp_play play;
-    double param[ADP_MAX_PARAMS];
+    struct adp_play *play = adp_trial_shared(trial, SETS * sizeof *play);
+    double param[SETS][ADP_MAX_PARAMS];
+    bool open[SETS];
     uint64_t seed = trial->seed;
-    uint32_t n = adp_trial_share(trial, REQUESTS);
+    adp_hooks_prepare(trial);
     adp_subject_load(&subject, trial, trial->path);
-    adp_subject_params(&subject, ADP_VALUES_TYPICAL, &seed, param);
-    struct adp_plan plan = { .seed = seed, .every_end = true };
-    struct adp_start start = { .param = param };
-    adp_play_open(&play, &subject, &plan, &start);
+    for (uint32_t set = 0; set < SETS; set++)
+        open[set] = open_set(&play[set], &subject, set, &seed, param[set]);
+    adp_hooks_stop_clock();
     if (!adp_trap_set(trial, ADP_TRAP_ALL))
         adp_trial_skip(trial, "this system allows no filter of system calls");
-    for (uint32_t i = 0; i < n; i++)
-        adp_play_step(&play);
-    adp_traffic_settle(&play.traffic, &play.instance, 0);
-    /* destroy may ask the system for what it wants; the filter stays, so it is not called */
+    for (uint32_t set = 0; set < SETS; set++) {
+        uint32_t n = open[set] ? requests_of(trial, set, REQUESTS) : 0;
+        trial->slate->view = 0;
+        for (uint32_t i = 0; i < n; i++)
+            adp_play_step(&play[set]);
+        adp_traffic_settle(&play[set].traffic, &play[set].instance, 0);
+    }
 }
 
 /* --- R3 --- */

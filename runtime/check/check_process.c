@@ -87,6 +87,9 @@ void adp_check_calls_change_nothing(struct adp_trial *trial)
     adp_subject_load(&subject, trial, trial->path);
     adp_process_read(w.before);
     w.fpu = w.before->fpu;
-    for (uint32_t i = 0; i < LIVES; i++)
+    for (uint32_t i = 0; i < LIVES; i++) {
         live(&w, &seed, adp_trial_share(trial, REQUESTS));
+        adp_process_block_others();
+        adp_process_read(w.before);
+    }
 }

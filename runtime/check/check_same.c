@@ -112,18 +112,6 @@ static void play_elsewhere(void *ctx)
         soiled_play(&subject, r, 0xa5, e->said + (size_t)r * REQUESTS);
 }
 
-static void must_have_ended_well(struct adp_trial *trial, const struct adp_child *child)
-{
-    char words[200], where[200];
-    if (trial->slate->status)
-        adp_child_exit(0); /* it has said what is wrong */
-    if (child->finished)
-        return;
-    adp_child_words(child, trial->limit_ms / 2, words, sizeof words);
-    adp_trial_where(trial->slate, where, sizeof where);
-    adp_trial_fail(trial, "in a second process %s %s", words, where);
-}
-
 void adp_check_is_deterministic(struct adp_trial *trial)
 {
     uint32_t rounds = adp_trial_share(trial, ROUNDS);
@@ -135,7 +123,7 @@ void adp_check_is_deterministic(struct adp_trial *trial)
     adp_hooks_prepare(trial); /* before anything of the policy's is mapped */
     struct adp_child_limit limit = { trial->limit_ms / 2, NULL, false };
     adp_child_run(&child, limit, play_elsewhere, &e);
-    must_have_ended_well(trial, &child);
+    adp_trial_take_child(trial, &child, limit.ms, "in a second process ");
 
     adp_subject_load(&subject, trial, trial->path);
     adp_hooks_forbid_outside();

@@ -138,6 +138,92 @@ static void check_settles(const struct adp_subject *subject, enum adp_values val
     }
 }
 
+/* --- once, and not twice --- */
+
+/* Asks the same request until it is refused `patience` times on end; how often it was admitted
+ * with a ticket, the tickets behind those in held[]. */
+static uint32_t fill_up(const struct adp_subject *subject,
+                        const struct adp_instance *instance, const struct adp_view *view,
+                        uint32_t patience, uint64_t *held, uint32_t room)
+{
+    uint32_t refused = 0, n = 0;
+    while (refused < patience && n < room) {
+        struct adp_answer answer;
+        adp_subject_decide(subject, instance, view, &answer);
+        if (answer.verdict.action == ADP_ADMIT && answer.verdict.ticket) {
+            held[n++] = answer.verdict.ticket;
+            refused = 0;
+        } else {
+            refused++;
+        }
+    }
+    return n;
+}
+
+static void release(const struct adp_subject *subject,
+                    const struct adp_instance *instance, const struct adp_view *view,
+                    uint64_t ticket, uint32_t end)
+{
+    struct adp_outcome o = {
+        .size = sizeof o, .kind = end, .ticket = ticket, .now_ns = view->now_ns
+    };
+    adp_subject_outcome(subject, instance, &o);
+}
+
+/* An instance that takes no more of one request, while the clock stands still: where one of
+ * those that it holds is given back, and there is nothing to learn from it, there is room
+ * for one like it. Half as many more may be probes, or a latch that opens. */
+static void check_once(const struct adp_subject *subject, const struct adp_start *start,
+                       enum adp_presence presence, uint32_t end, uint64_t seed)
+{
+    enum { ROOM = 2 * ADP_TRAFFIC_PENDING, FULL = 50, AGAIN = 8, ROUNDS = 64 };
+    struct adp_trial *trial = subject->trial;
+    uint64_t *held = adp_trial_shared(trial, ROOM * sizeof *held);
+    struct adp_traffic *t = adp_trial_shared(trial, sizeof *t);
+    struct adp_plan plan = { .seed = seed, .presence = presence, .no_edges = true };
+    struct adp_instance instance;
+    uint32_t returned = 0, admitted = 0;
+    adp_traffic_init(t, subject, &plan, start->param);
+    adp_subject_must_create(&instance, subject, start);
+    const struct adp_view *view = adp_traffic_next(t);
+    uint32_t n = fill_up(subject, &instance, view, FULL, held, ADP_TRAFFIC_PENDING);
+    bool is_full = n < ADP_TRAFFIC_PENDING;
+    while (is_full && returned < ROUNDS && n) {
+        release(subject, &instance, view, held[--n], end);
+        returned++;
+        uint32_t more = fill_up(subject, &instance, view, AGAIN, held + n, ROOM - n);
+        admitted += more;
+        n += more;
+    }
+    while (n)
+        release(subject, &instance, view, held[--n], end);
+    adp_subject_destroy(subject, &instance);
+    if (admitted > returned + returned / 2 + AGAIN)
+        adp_trial_fail(
+            trial,
+            "when it takes no more, %u tickets come back as %s, one by one, and "
+            "it takes %u more of the same request: it takes them back twice",
+            returned, end == ADP_LOST ? "lost" : "not run", admitted);
+}
+
+static void check_once_each(const struct adp_subject *subject, enum adp_values values,
+                            uint64_t *seed)
+{
+    static const uint32_t ends[] = { ADP_NOT_RUN, ADP_LOST };
+    static const enum adp_presence presences[] = { ADP_PRESENCE_NONE, ADP_PRESENCE_ALL };
+    double param[ADP_MAX_PARAMS];
+    struct adp_instance probe;
+    adp_subject_params(subject, values, seed, param);
+    struct adp_start start = { .param = param };
+    adp_subject_create(&probe, subject, &start);
+    bool made = probe.made;
+    adp_subject_destroy(subject, &probe);
+    adp_trial_plain(subject->trial);
+    for (int i = 0; made && i < 4; i++)
+        check_once(subject, &start, presences[i / 2], ends[i % 2],
+                   adp_subject_next(seed));
+}
+
 void adp_check_takes_tickets_back(struct adp_trial *trial)
 {
     enum { REQUESTS = 6000, OTHERS = 1500, SETS = 4, SETTLED = 4000 };
@@ -174,6 +260,8 @@ void adp_check_takes_tickets_back(struct adp_trial *trial)
     for (uint32_t i = 0; settled && i < SETS; i++)
         check_settles(&subject, i ? ADP_VALUES_RANDOM : ADP_VALUES_TYPICAL, &seed,
                       SETTLED);
+    for (uint32_t i = 0; settled && i < SETS; i++)
+        check_once_each(&subject, i ? ADP_VALUES_RANDOM : ADP_VALUES_TYPICAL, &seed);
     if (settled)
         check_unknown_end(&subject, param, adp_subject_next(&seed), OTHERS);
     if (!settled)

@@ -58,7 +58,7 @@ void adp_check_verdicts_are_usable(struct adp_trial *trial)
     for (uint32_t round = 0; round < rounds; round++) {
         adp_subject_params(&subject, round ? ADP_VALUES_RANDOM : ADP_VALUES_TYPICAL,
                            &seed, param);
-        struct adp_plan plan = { .seed = adp_subject_next(&seed) };
+        struct adp_plan plan = { .seed = adp_subject_next(&seed), .many = round % 2 };
         struct adp_start start = { .param = param,
                                    .n_instances = instances[round % N_INSTANCES] };
         if (round)

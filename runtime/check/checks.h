@@ -61,6 +61,9 @@ void adp_check_takes_changed_parameters(struct adp_trial *trial);
 /* check_process.c */
 void adp_check_calls_change_nothing(struct adp_trial *trial);
 
+/* check_end.c */
+void adp_check_ends_quietly(struct adp_trial *trial);
+
 /* check_threads.c */
 void adp_check_is_concurrent(struct adp_trial *trial);
 void adp_check_survives_fork(struct adp_trial *trial);

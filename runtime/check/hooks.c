@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 #if defined __x86_64__
@@ -186,6 +188,43 @@ static _Noreturn void forbidden(const char *name)
     adp_trial_fail(hooks.trial, "it calls %s %s", name, where);
 }
 
+/* --- clocks that stand still --- */
+
+static int still_clock(int clock, struct timespec *to)
+{
+    (void)clock;
+    *to = (struct timespec) { 1, 0 };
+    return 0;
+}
+
+static int still_base(struct timespec *to, int base)
+{
+    *to = (struct timespec) { 1, 0 };
+    return base;
+}
+
+static int still_day(struct timeval *to, void *zone)
+{
+    (void)zone;
+    if (to)
+        *to = (struct timeval) { 1, 0 };
+    return 0;
+}
+
+static time_t still_time(time_t *to)
+{
+    if (to)
+        *to = 1;
+    return 1;
+}
+
+static clock_t still_work(void)
+{
+    return 1;
+}
+
+/* --- what is asked by name --- */
+
 #define OUTSIDE(X)                                                                       \
     X(clock_gettime)                                                                     \
     X(gettimeofday)                                                                      \
@@ -259,6 +298,16 @@ static const struct hook memory_hooks[] = {
     MEMORY(reallocarray), MEMORY(aligned_alloc), MEMORY(posix_memalign),
     MEMORY(strdup),       MEMORY(strndup),       MEMORY(free),
     MEMORY(munmap),       MEMORY(mmap),          { "mmap64", (void (*)(void))hook_mmap },
+    { NULL, NULL },
+};
+
+static const struct hook clock_hooks[] = {
+    { "clock_gettime", (void (*)(void))still_clock },
+    { "clock_getres", (void (*)(void))still_clock },
+    { "timespec_get", (void (*)(void))still_base },
+    { "gettimeofday", (void (*)(void))still_day },
+    { "time", (void (*)(void))still_time },
+    { "clock", (void (*)(void))still_work },
     { NULL, NULL },
 };
 
@@ -402,4 +451,9 @@ bool adp_hooks_has_failed(void)
 void adp_hooks_forbid_outside(void)
 {
     hook_all(outside_hooks);
+}
+
+void adp_hooks_stop_clock(void)
+{
+    hook_all(clock_hooks);
 }

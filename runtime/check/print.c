@@ -2,6 +2,8 @@
 /* The report, for people and for machines. */
 #include "runtime/check/check.h"
 
+#include "core/pen.h"
+
 #include <jansson.h>
 #include <string.h>
 
@@ -65,18 +67,13 @@ void adp_check_print(FILE *to, const struct adp_check_report *report)
             report->failed, report->skipped, report->seed);
 }
 
-/* Text from a policy may be no UTF-8, which jansson refuses: such bytes become '?'. */
+/* Text from a policy, and a path, may be no UTF-8, which jansson refuses. */
 static json_t *text(const char *from)
 {
-    json_t *string = json_string(from);
-    if (string)
-        return string;
-    char ascii[1024]; /* as long as the longest of them, the path */
-    snprintf(ascii, sizeof ascii, "%s", from);
-    for (char *c = ascii; *c; c++)
-        if ((unsigned char)*c > 0x7e)
-            *c = '?';
-    return json_string(ascii);
+    enum { LONGEST = sizeof((struct adp_check_report *)0)->path }; /* of them, the path */
+    char repaired[LONGEST * ADP_PEN_REPAIR];
+    char *end = adp_pen_repaired(repaired, from, strnlen(from, LONGEST));
+    return json_stringn(repaired, (size_t)(end - repaired));
 }
 
 static json_t *result_object(const struct adp_check_result *r)

@@ -67,7 +67,6 @@ static void read_environment(struct adp_process *p)
  * put the default back, are changes then. Handlers are this program's own. */
 static void set_odd_signals(void)
 {
-    sigset_t blocked;
     for (int s = 1; s < NSIG; s++) {
         struct sigaction action;
         if (sigaction(s, NULL, &action) != 0 ||
@@ -77,10 +76,36 @@ static void set_odd_signals(void)
         action.sa_handler = SIG_DFL;
         sigaction(s, &action, NULL);
     }
+}
+
+/* Faults, and the filter's own signal: blocked, they would end the process unheard. */
+static bool is_needed(int s)
+{
+    static const int needed[] = { SIGSEGV, SIGBUS,  SIGFPE, SIGILL,
+                                  SIGTRAP, SIGABRT, SIGSYS };
+    for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++)
+        if (needed[i] == s)
+            return true;
+    return false;
+}
+
+/* Two that nobody misses, or all the others. What a policy blocks, or lets through, is a
+ * change under one of the two. */
+static void block(bool others)
+{
+    sigset_t blocked;
     sigemptyset(&blocked);
-    sigaddset(&blocked, SIGWINCH);
-    sigaddset(&blocked, SIGURG);
+    for (int s = 1; s < NSIG; s++)
+        if (!is_needed(s) && (s == SIGWINCH || s == SIGURG) != others)
+            sigaddset(&blocked, s);
     pthread_sigmask(SIG_SETMASK, &blocked, NULL);
+}
+
+void adp_process_block_others(void)
+{
+    sigset_t now;
+    pthread_sigmask(SIG_BLOCK, NULL, &now);
+    block(sigismember(&now, SIGWINCH) == 1);
 }
 
 /* One that asks the environment for its locale gets "C" from there, and is seen by it. Where
@@ -89,12 +114,18 @@ static void set_odd_locale(void)
 {
     setlocale(LC_ALL, "C.uTf8"); /* C.UTF-8, by a name that nobody writes */
     setenv("LC_ALL", "POSIX", 1);
+    /* This thread's own: to give it the process's is a change too. An object that nobody else
+     * gets, which "C" is not. */
+    locale_t own = newlocale(LC_ALL_MASK, "C.UTF-8", (locale_t)0);
+    if (own != (locale_t)0)
+        uselocale(own);
 }
 
 void adp_process_set_odd(const char *folder)
 {
     enum { ODD_UMASK = 0056 }; /* the owner's bits are needed: the loader makes folders */
     set_odd_signals();
+    block(false);
     set_odd_locale();
     umask(ODD_UMASK);
     if (chdir(folder) != 0)
@@ -112,6 +143,7 @@ void adp_process_read(struct adp_process *p)
     }
     sigemptyset(&p->blocked);
     pthread_sigmask(SIG_BLOCK, NULL, &p->blocked);
+    p->thread_locale = uselocale((locale_t)0);
     snprintf(p->locale, sizeof p->locale, "%s", locale ? locale : "");
     if (!getcwd(p->folder, sizeof p->folder))
         p->folder[0] = '\0';
@@ -122,13 +154,22 @@ void adp_process_read(struct adp_process *p)
     read_fds(p);
 }
 
+static bool is_same_set(const sigset_t *a, const sigset_t *b)
+{
+    for (int s = 1; s < NSIG; s++)
+        if (sigismember(a, s) != sigismember(b, s))
+            return false;
+    return true;
+}
+
 static void compare_signals(struct adp_trial *trial, const char *what,
                             const struct adp_process *a, const struct adp_process *b)
 {
     for (int s = 1; s < NSIG; s++) {
         const char *name = sigabbrev_np(s);
         if (a->signals[s].sa_handler != b->signals[s].sa_handler ||
-            a->signals[s].sa_flags != b->signals[s].sa_flags)
+            a->signals[s].sa_flags != b->signals[s].sa_flags ||
+            !is_same_set(&a->signals[s].sa_mask, &b->signals[s].sa_mask))
             adp_trial_fail(trial, "%s changed what happens on signal %d (%s%s)", what, s,
                            name ? "SIG" : "", name ? name : "unnamed");
     }
@@ -165,10 +206,14 @@ void adp_process_compare(struct adp_trial *trial, const char *what,
     compare_signals(trial, what, a, b);
     for (int s = 1; s < NSIG; s++)
         if (sigismember(&a->blocked, s) != sigismember(&b->blocked, s))
-            adp_trial_fail(trial, "%s changed whether signal %d is blocked", what, s);
+            adp_trial_fail(trial, "%s %s signal %d (SIG%s)", what,
+                           sigismember(&b->blocked, s) == 1 ? "blocks" : "lets through",
+                           s, sigabbrev_np(s) ? sigabbrev_np(s) : "unnamed");
     if (strcmp(a->locale, b->locale) != 0)
         adp_trial_fail(trial, "%s changed the locale: %.100s before, %.100s after", what,
                        a->locale, b->locale);
+    if (a->thread_locale != b->thread_locale)
+        adp_trial_fail(trial, "%s changed the locale of its thread, by uselocale", what);
     if (strcmp(a->folder, b->folder) != 0)
         adp_trial_fail(trial,
                        "%s changed the current directory: %.100s before, %.100s "

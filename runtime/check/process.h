@@ -6,6 +6,7 @@
 
 #include "runtime/check/trial.h"
 
+#include <locale.h>
 #include <signal.h>
 #include <sys/types.h>
 
@@ -18,6 +19,7 @@ struct adp_process {
     struct sigaction signals[NSIG];
     sigset_t blocked;
     char locale[512], folder[1024];
+    locale_t thread_locale; /* uselocale's, of this thread */
     mode_t umask;
     size_t environment_bytes;
     uint32_t threads, n_fds;
@@ -32,6 +34,9 @@ uint32_t adp_process_entries(const char *folder);
 /* Signals, locale, umask and folder as no policy would set them: whatever it sets then is a
  * change. Before the first look, and before handlers of one's own; `folder` is where it goes. */
 void adp_process_set_odd(const char *folder);
+/* The other way round: this thread blocks what adp_process_set_odd leaves open, but for what a
+ * process cannot do without, and the other way round. Twice: as before. */
+void adp_process_block_others(void);
 void adp_process_read(struct adp_process *ret);
 /* Ends the check when the two differ: "<what> changed the umask: ...". */
 void adp_process_compare(struct adp_trial *trial, const char *what,

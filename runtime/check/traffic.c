@@ -3,6 +3,7 @@
 #include "runtime/check/traffic.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #define XXH_INLINE_ALL
@@ -261,6 +262,34 @@ static uint64_t key_of(struct adp_traffic *t, const char *text)
     return text ? XXH3_64bits(text, strlen(text)) : fill_integer(t, t->plan.fill_facts);
 }
 
+/* Whoever keeps a row for each finds no end of them: some are seen once, some again and
+ * again. Drawn of them all alike, of the few that are often there, or one that is new. */
+static const char *one_of_many(struct adp_traffic *t, const char *few, char *to,
+                               size_t cap, char kind)
+{
+    enum { MANY = 4096, SHARE = 4 };
+    uint64_t dice = adp_subject_next(&t->seed);
+    if (!few || dice % SHARE == 0)
+        return few;
+    uint64_t number = dice >> 8;
+    snprintf(to, cap, "%c%llx", kind,
+             (unsigned long long)(dice % SHARE == 1 ? number % MANY : number));
+    return to;
+}
+
+/* Mostly one of few; of many any number. */
+static void next_many(struct adp_traffic *t, struct adp_request *q)
+{
+    enum { SHARE = 4 };
+    q->tenant = one_of_many(t, q->tenant, t->tenant, sizeof t->tenant, 't');
+    q->session = one_of_many(t, q->session, t->session, sizeof t->session, 's');
+    q->tenant_key = key_of(t, q->tenant);
+    q->session_key = key_of(t, q->session);
+    uint64_t dice = adp_subject_next(&t->seed);
+    if (dice % SHARE == 0)
+        q->priority = (int64_t)(dice >> 40) - (1 << 23);
+}
+
 static void next_edges(struct adp_traffic *t, struct adp_request *q)
 {
     static const uint64_t tokens[] = { 0,         1,          UINT64_MAX,
@@ -306,6 +335,8 @@ static void next_facts(struct adp_traffic *t)
     q->priority = (int64_t)(adp_subject_next(&t->seed) % 7) - 3;
     q->ttft_deadline_ms = 10000.0 * adp_subject_unit(&t->seed);
     next_edges(t, q);
+    if (t->plan.many)
+        next_many(t, q);
     q->present =
         (present(t, 0.7) ? ADP_PROMPT : 0u) | (present(t, 0.7) ? ADP_OUTPUT : 0u) |
         (present(t, 0.7) ? ADP_PRIORITY : 0u) | (present(t, 0.7) ? ADP_DEADLINE : 0u);

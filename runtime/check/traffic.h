@@ -32,6 +32,7 @@ struct adp_plan {
     bool every_end;    /* outcomes of every kind, NOT_RUN for the admitted too */
     bool no_replicas;  /* never a reading per replica */
     bool no_edges;     /* nothing at the edge of what is allowed */
+    bool many;         /* tenants and sessions by the thousand, priorities of any size */
     uint32_t only_end; /* enum adp_end of every outcome of the admitted; 0: as above */
     uint32_t pending;  /* outcomes that wait at most; 0: 32 */
     uint64_t start_ns; /* of the clock; 0: 10^12 */
@@ -49,6 +50,7 @@ struct adp_traffic {
     double signal[ADP_MAX_SIGNALS];
     double replica[ADP_MAX_REPLICAS * ADP_MAX_SIGNALS];
     uint64_t replica_present[ADP_MAX_REPLICAS];
+    char tenant[24], session[24]; /* of plan.many */
     uint64_t ticket[ADP_TRAFFIC_PENDING];
     uint32_t n_pending;
     uint64_t settled; /* outcomes given so far */

@@ -12,8 +12,9 @@ enum adp_trap {
     ADP_TRAP_HARM,
     /* Sockets, threads and processes: what no constructor may make. */
     ADP_TRAP_MAKING,
-    /* Every one but those that read the clock: how that is done is the machine's choice,
-     * and not allowed for another reason (hooks.h). */
+    /* Every one but what ends the process. Those that read the clock too: what a policy asks
+     * by name does not come so far (adp_hooks_stop_clock), and whoever sets this trap asks
+     * for no time under it. */
     ADP_TRAP_ALL
 };
 

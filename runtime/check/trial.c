@@ -86,6 +86,8 @@ void adp_trial_where(const struct adp_slate *slate, char *to, size_t cap)
     static const char *const calls[] = {
         [ADP_CALL_NONE] = "",
         [ADP_CALL_LOAD] = "while it was loaded",
+        [ADP_CALL_EXIT] = "in a handler that runs at exit",
+        [ADP_CALL_UNLOAD] = "in a destructor",
         [ADP_CALL_TABLES] = "while its tables were read",
         [ADP_CALL_CREATE] = "in create",
         [ADP_CALL_DECIDE] = "in decide",
@@ -101,6 +103,19 @@ void adp_trial_where(const struct adp_slate *slate, char *to, size_t cap)
         snprintf(view, sizeof view, ", request %u", slate->view);
     snprintf(to, cap, "%s%s%s%.*s", word, view, *word && slate->doing[0] ? ", " : "",
              (int)sizeof slate->doing - 1, *word ? slate->doing : "");
+}
+
+void adp_trial_take_child(struct adp_trial *trial, const struct adp_child *child,
+                          uint32_t limit_ms, const char *lead)
+{
+    char words[200], where[200];
+    if (trial->slate->status)
+        adp_child_exit(0);
+    if (child->finished)
+        return;
+    adp_child_words(child, limit_ms, words, sizeof words);
+    adp_trial_where(trial->slate, where, sizeof where);
+    adp_trial_fail(trial, "%s%s %s", lead, words, where);
 }
 
 void *adp_trial_shared(struct adp_trial *trial, size_t bytes)

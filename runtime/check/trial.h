@@ -34,6 +34,8 @@ struct adp_slate {
 enum adp_called {
     ADP_CALL_NONE,
     ADP_CALL_LOAD,
+    ADP_CALL_EXIT,
+    ADP_CALL_UNLOAD,
     ADP_CALL_TABLES,
     ADP_CALL_CREATE,
     ADP_CALL_DECIDE,
@@ -79,6 +81,12 @@ uint32_t adp_trial_share(const struct adp_trial *trial, uint32_t n);
 
 /* As adp_trial_share, of instances to be made: fewer where create is slow. */
 uint32_t adp_trial_lives(const struct adp_trial *trial, uint32_t n);
+
+struct adp_child;
+/* A process that this check had made must have finished: if it said what is wrong this one
+ * ends, and if it ended in another way that is the failure, `lead` before it. */
+void adp_trial_take_child(struct adp_trial *trial, const struct adp_child *child,
+                          uint32_t limit_ms, const char *lead);
 
 /* "in decide, request 17, with slots that are absent holding NaN"; "" when nothing of the
  * policy is being called. */

@@ -2,6 +2,7 @@
 /* What answers look like (reply.h). */
 #include "runtime/dashboard/reply.h"
 
+#include "runtime/analysis/report_json.h"
 #include "runtime/dashboard/asset.h"
 
 #include <jansson.h>
@@ -57,7 +58,7 @@ void adp_reply_error(struct adp_http_server *server, uint64_t exchange, uint32_t
                      const char *why)
 {
     static const char failed[] = "{\"error\":\"out of memory\"}\n";
-    json_t *body = json_pack("{s:s}", "error", why);
+    json_t *body = json_pack("{s:o}", "error", adp_json_text(why));
     char *text = body ? json_dumps(body, JSON_ENSURE_ASCII) : NULL;
     json_decref(body);
     answer(server, exchange,

@@ -94,6 +94,37 @@ START_TEST(the_worst_text_fits_the_room_it_is_given)
 }
 END_TEST
 
+START_TEST(a_text_is_repaired_byte_by_byte_where_it_is_no_utf8)
+{
+#define U "\xef\xbf\xbd"
+    static const struct {
+        const char *text, *repaired;
+    } rows[] = {
+        { "", "" },
+        { "plain \x01\n\x7f\"", "plain \x01\n\x7f\"" }, /* escaping is the writer's */
+        { "\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80",
+          "\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80" },
+        { "p\xff\xc3\xa4", "p" U "\xc3\xa4" },
+        { "cut \xe2\x82", "cut " U U },  /* a character that does not end */
+        { "\xc0\xaf", U U },             /* a longer form than need be */
+        { "\xed\xa0\x80", U U U },       /* a surrogate */
+        { "\xf4\x90\x80\x80", U U U U }, /* above U+10FFFF */
+    };
+#undef U
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        size_t len = strlen(rows[i].text), want = strlen(rows[i].repaired);
+        /* The end of the room is the end of the block: ASan sees a byte past it. */
+        char *room = malloc(len * ADP_PEN_REPAIR + 1);
+        ck_assert_ptr_nonnull(room);
+        char *end = adp_pen_repaired(room, rows[i].text, len);
+        ck_assert_uint_eq((size_t)(end - room), want);
+        ck_assert_mem_eq(room, rows[i].repaired, want);
+        ck_assert(adp_pen_keeps(room, want));
+        free(room);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("pen");
@@ -104,6 +135,7 @@ int main(void)
     tcase_add_test(tcase, a_word_stands_in_quotes_and_none_is_null);
     tcase_add_loop_test(tcase, a_byte_is_escaped_wherever_it_stands, 0, 256);
     tcase_add_test(tcase, the_worst_text_fits_the_room_it_is_given);
+    tcase_add_test(tcase, a_text_is_repaired_byte_by_byte_where_it_is_no_utf8);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);
