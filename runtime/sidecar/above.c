@@ -16,44 +16,6 @@ static const uint64_t SAVE_NS = 1000000000u;
 /* No policy's name: those begin with a letter. */
 static const char CONFIG_KEY[] = "#config";
 
-/* --- what the host asks for --- */
-
-static const void *saved(void *ctx, const char *key, size_t *ret_len, uint64_t *ret_ns)
-{
-    return adp_worker_saved(ctx, key, ret_len, ret_ns);
-}
-
-static bool quarantined(void *ctx, const char *key)
-{
-    return adp_worker_order(ctx, key) == ADP_ORDER_QUARANTINE;
-}
-
-static void policies(void *ctx, uint32_t generation, const char *const *keys, uint32_t n)
-{
-    adp_worker_policies(ctx, generation, keys, n);
-}
-
-static void *save_begin(void *ctx, const char *key, size_t cap)
-{
-    return adp_worker_save_begin(ctx, key, cap);
-}
-
-static void save_end(void *ctx, size_t len, uint64_t now_ns)
-{
-    adp_worker_save_end(ctx, len, now_ns);
-}
-
-static void within(void *ctx, const char *key, uint64_t now_ns)
-{
-    adp_worker_within(ctx, key, now_ns);
-}
-
-static int move_log(void *ctx, const struct adp_log_options *log, bool only_try,
-                    struct adp_error *err)
-{
-    return adp_worker_log(ctx, log, only_try, err);
-}
-
 /* --- attaching --- */
 
 /* What is for the supervisor alone. */
@@ -76,18 +38,7 @@ int adp_above_attach(struct adp_sidecar *s, adp_error *err)
     int code = adp_worker_attach(&s->worker, err);
     if (code < 0)
         return code;
-    s->beyond = (struct adp_host_beyond) {
-        .region = adp_worker_region(s->worker),
-        .recording = adp_worker_records(s->worker),
-        .ctx = s->worker,
-        .saved = saved,
-        .quarantined = quarantined,
-        .policies = policies,
-        .save_begin = save_begin,
-        .save_end = save_end,
-        .within = within,
-        .move_log = move_log,
-    };
+    adp_worker_beyond(s->worker, &s->beyond);
     return 0;
 }
 

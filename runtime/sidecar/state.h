@@ -51,7 +51,7 @@ struct adp_sidecar {
     struct adp_sidecar_options options;
     char folder[PATH_MAX];     /* what relative paths in the configuration start from */
     struct adp_worker *worker; /* NULL: nobody is above */
-    struct adp_host_beyond beyond;
+    struct adp_beyond beyond;
     uint64_t saved_ns;              /* when the policies' states were saved last */
     struct adp_config *first;       /* whose `serve:` is in force */
     struct adp_config *config;      /* of the last reload: `scrape:`; may be `first` */

@@ -22,6 +22,7 @@
 #ifndef ADP_SUPERVISE_WORKER_H
 #define ADP_SUPERVISE_WORKER_H
 
+#include "core/beyond.h"
 #include "core/region.h"
 #include "runtime/supervise/supervise.h"
 
@@ -47,6 +48,10 @@ int adp_worker_listener(const struct adp_worker *worker, uint32_t i);
 uint64_t adp_worker_restarts(const struct adp_worker *worker);
 /* The supervisor's counts. [any] */
 struct adp_supervised adp_worker_counts(const struct adp_worker *worker);
+
+/* All that follows of policies and the log, as a host asks for it. Borrowed by it for the life of
+ * the worker. [control] */
+void adp_worker_beyond(struct adp_worker *worker, struct adp_beyond *ret);
 
 /* --- policies, and whatever else is to survive (the configuration in force) */
 

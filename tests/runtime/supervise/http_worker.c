@@ -24,33 +24,6 @@ static _Noreturn void fail(const char *what, const char *why)
     _exit(9);
 }
 
-/* --- what is beyond, for the host --- */
-
-static const void *saved(void *ctx, const char *key, size_t *ret_len, uint64_t *ret_ns)
-{
-    return adp_worker_saved(ctx, key, ret_len, ret_ns);
-}
-static bool quarantined(void *ctx, const char *key)
-{
-    return adp_worker_order(ctx, key) == ADP_ORDER_QUARANTINE;
-}
-static void policies(void *ctx, uint32_t generation, const char *const *keys, uint32_t n)
-{
-    adp_worker_policies(ctx, generation, keys, n);
-}
-static void *save_begin(void *ctx, const char *key, size_t cap)
-{
-    return adp_worker_save_begin(ctx, key, cap);
-}
-static void save_end(void *ctx, size_t len, uint64_t now_ns)
-{
-    adp_worker_save_end(ctx, len, now_ns);
-}
-static void within(void *ctx, const char *key, uint64_t now_ns)
-{
-    adp_worker_within(ctx, key, now_ns);
-}
-
 /* --- the server's functions --- */
 
 static void standing(void *ctx, uint32_t at, const struct adp_http_standing *s)
@@ -140,9 +113,7 @@ static void adopt_all(void)
 
 int main(int argc, char **argv)
 {
-    static struct adp_host_beyond beyond = { NULL,        false,    NULL,       saved,
-                                             quarantined, policies, save_begin, save_end,
-                                             within,      NULL };
+    static struct adp_beyond beyond;
     const struct adp_host_options options = { .beyond = &beyond };
     const struct adp_http_options http = {
         .calls = { .request = request, .standing = standing, .tick = tick }
@@ -150,9 +121,7 @@ int main(int argc, char **argv)
     struct adp_error err = { 0 };
     if (argc != 2 || adp_worker_attach(&worker, &err) < 0)
         fail("attach", err.text);
-    beyond.region = adp_worker_region(worker);
-    beyond.recording = adp_worker_records(worker);
-    beyond.ctx = worker;
+    adp_worker_beyond(worker, &beyond);
     if (adp_host_open(&rt, argv[1], &options, NULL) < 0 ||
         adp_runtime_start(rt, &err) < 0 || adp_lane_open(&lane, rt, &err) < 0)
         fail(argv[1], err.text);

@@ -177,51 +177,10 @@ static void make_generation(char **paths, uint32_t n)
 
 /* --- the same by a host --- */
 
-static const void *host_saved(void *ctx, const char *key, size_t *ret_len,
-                              uint64_t *ret_ns)
-{
-    return adp_worker_saved(ctx, key, ret_len, ret_ns);
-}
-
-static bool host_quarantined(void *ctx, const char *key)
-{
-    return adp_worker_order(ctx, key) == ADP_ORDER_QUARANTINE;
-}
-
-static void host_policies(void *ctx, uint32_t generation, const char *const *keys,
-                          uint32_t n)
-{
-    adp_worker_policies(ctx, generation, keys, n);
-}
-
-static void *host_save_begin(void *ctx, const char *key, size_t cap)
-{
-    return adp_worker_save_begin(ctx, key, cap);
-}
-
-static void host_save_end(void *ctx, size_t len, uint64_t now_ns)
-{
-    adp_worker_save_end(ctx, len, now_ns);
-}
-
-static void host_within(void *ctx, const char *key, uint64_t now_ns)
-{
-    adp_worker_within(ctx, key, now_ns);
-}
-
 static void make_host(const char *path)
 {
-    static struct adp_host_beyond beyond = {
-        .saved = host_saved,
-        .quarantined = host_quarantined,
-        .policies = host_policies,
-        .save_begin = host_save_begin,
-        .save_end = host_save_end,
-        .within = host_within,
-    };
-    beyond.region = lab.region;
-    beyond.recording = adp_worker_records(lab.worker);
-    beyond.ctx = lab.worker;
+    static struct adp_beyond beyond;
+    adp_worker_beyond(lab.worker, &beyond);
     const struct adp_host_options options = { .beyond = &beyond };
     const char *page = "vllm:num_requests_waiting 7\n";
     struct adp_errors errors = { 0 };
