@@ -186,6 +186,25 @@ static void adopt(struct adp_loop *loop, const struct adp_held *held)
         answer_owed(loop, exchange[k], &held->owed[k]);
 }
 
+/* Each thread ends where nothing of its connections is half done, and the last one ends us: all
+ * that was decided and owed lies above, and what else is here is too large. */
+static void step_down(struct adp_sidecar *s, uint32_t within_ms)
+{
+    atomic_store(&s->leaving, true);
+    for (uint32_t i = 0; i < s->n_loops; i++)
+        adp_http_server_leave(s->loop[i].server, within_ms);
+    if (s->spoa)
+        adp_spoa_leave(s->spoa, within_ms);
+}
+
+void adp_above_depart(void *ctx)
+{
+    struct adp_sidecar *s = ctx;
+    if (atomic_load(&s->leaving) &&
+        atomic_fetch_add(&s->departed, 1) + 1 == s->n_loops + (s->spoa ? 1 : 0))
+        _exit(0);
+}
+
 static void on_word(void *ctx, int fd)
 {
     struct adp_sidecar *s = ctx;
@@ -197,6 +216,9 @@ static void on_word(void *ctx, int fd)
             return;
         case ADP_TELL_DRAIN:
             adp_sidecar_stop_within(s, within_ms);
+            break;
+        case ADP_TELL_STEP_DOWN:
+            step_down(s, within_ms);
             break;
         case ADP_TELL_RELOAD:
             adp_sidecar_reload(s);

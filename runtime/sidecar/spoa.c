@@ -18,7 +18,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { LISTENERS = 16, EVENTS = 64, TURNS = 16, PERIOD_MS = 1000 };
+enum { LISTENERS = 16, EVENTS = 64, TURNS = 16, PERIOD_MS = 1000, LEAVING_MS = 5 };
 
 /* One connection. */
 struct peer {
@@ -43,7 +43,11 @@ struct adp_spoa {
     uint32_t n_listeners, n_peers;
     struct adp_worker *worker; /* NULL: nobody is above */
     uint32_t first_place;
+    void (*departed)(void *ctx);
+    void *departed_ctx;
     bool accepting;
+    bool leaving;              /* the thread has seen that there is: */
+    _Atomic uint64_t leave_ns; /* when to be gone at the latest; 0: it need not */
     pthread_t thread;
     bool running;
     _Atomic bool stop;
@@ -103,6 +107,11 @@ static uint32_t place_of(const struct adp_spoa *s, const struct peer *p)
     return s->first_place + (uint32_t)(p - s->peer);
 }
 
+static bool is_partly_read(const struct peer *p)
+{
+    return p->within || !adp_spop_agreed(p->spop);
+}
+
 static void tell(struct adp_spoa *s, const struct peer *p)
 {
     if (!s->worker)
@@ -112,7 +121,7 @@ static void tell(struct adp_spoa *s, const struct peer *p)
         .owed = p->owed,
         .note = OURS | adp_spop_agreed(p->spop),
         .last = p->next == ADP_SPOP_OVER,
-        .partly_read = p->within || !adp_spop_agreed(p->spop),
+        .partly_read = is_partly_read(p),
         .partly_written = p->writing,
     };
     adp_worker_stand(s->worker, place_of(s, p), &now);
@@ -138,8 +147,10 @@ static void on_decided(void *ctx, const adp_decision *d)
 }
 
 void adp_spoa_supervise(struct adp_spoa *spoa, struct adp_worker *worker,
-                        uint32_t first_place)
+                        uint32_t first_place, void (*departed)(void *ctx), void *ctx)
 {
+    spoa->departed = departed;
+    spoa->departed_ctx = ctx;
     spoa->worker = worker;
     spoa->first_place = first_place;
 }
@@ -154,6 +165,7 @@ bool adp_spoa_was(const struct adp_held *held)
 /* Listeners wake us only while there is room. */
 static void set_accepting(struct adp_spoa *s, bool accepting)
 {
+    accepting &= !s->leaving;
     if (s->accepting == accepting)
         return;
     s->accepting = accepting;
@@ -370,6 +382,22 @@ void adp_spoa_adopt_take(struct adp_spoa *spoa, const struct adp_held *held,
 
 /* --- serving --- */
 
+static bool may_read(const struct adp_spoa *s, const struct peer *p)
+{
+    return p->next == ADP_SPOP_READ && (!s->leaving || is_partly_read(p));
+}
+
+static void wait_for(struct adp_spoa *s, struct peer *p)
+{
+    size_t left;
+    adp_spop_out(p->spop, &left);
+    uint32_t wanted =
+        (may_read(s, p) ? (uint32_t)EPOLLIN : 0) | (left ? (uint32_t)EPOLLOUT : 0);
+    if (wanted != p->events) /* seldom: answers are taken as they are given */
+        watch(s, EPOLL_CTL_MOD, p->fd, wanted, (uint64_t)(p - s->peer));
+    p->events = wanted;
+}
+
 /* Reads, answers, and says what to wait for. */
 static void serve(struct adp_spoa *s, uint32_t i, uint32_t events)
 {
@@ -378,7 +406,7 @@ static void serve(struct adp_spoa *s, uint32_t i, uint32_t events)
     if (p->fd < 0)
         return;
     bool there = true;
-    if (events & (EPOLLIN | EPOLLHUP | EPOLLERR) && p->next == ADP_SPOP_READ)
+    if (events & (EPOLLIN | EPOLLHUP | EPOLLERR) && may_read(s, p))
         there = receive(s, p);
     there = there && send_out(s, p);
     adp_spop_out(p->spop, &left);
@@ -393,11 +421,7 @@ static void serve(struct adp_spoa *s, uint32_t i, uint32_t events)
     }
     if (left && !p->waits_ns)
         p->waits_ns = adp_board_now_ns();
-    uint32_t wanted = (p->next == ADP_SPOP_READ ? (uint32_t)EPOLLIN : 0) |
-                      (left ? (uint32_t)EPOLLOUT : 0);
-    if (wanted != p->events) /* seldom: answers are taken as they are given */
-        watch(s, EPOLL_CTL_MOD, p->fd, wanted, i);
-    p->events = wanted;
+    wait_for(s, p);
 }
 
 /* Those that take nothing, or never said hello. */
@@ -439,13 +463,43 @@ static void end_all(struct adp_spoa *s)
     }
 }
 
+/* Reads on only where something has begun. */
+static void begin_leaving(struct adp_spoa *s)
+{
+    s->leaving = true;
+    set_accepting(s, false);
+    for (uint32_t i = 0; i < ADP_SPOA_CONNECTIONS; i++)
+        if (s->peer[i].fd >= 0)
+            wait_for(s, &s->peer[i]);
+}
+
+/* Whether the thread may end, since it was asked to leave. */
+static bool has_left(struct adp_spoa *s)
+{
+    uint64_t at_ns = atomic_load_explicit(&s->leave_ns, memory_order_acquire);
+    if (!at_ns)
+        return false;
+    if (!s->leaving)
+        begin_leaving(s);
+    for (uint32_t i = 0; i < ADP_SPOA_CONNECTIONS; i++) {
+        const struct peer *p = &s->peer[i];
+        if (p->fd >= 0 && (is_partly_read(p) || p->writing))
+            return adp_board_now_ns() >= at_ns;
+    }
+    return true;
+}
+
 static void *run(void *ctx)
 {
     struct adp_spoa *s = ctx;
     struct epoll_event events[EVENTS];
     uint64_t looked = adp_board_now_ns();
     while (!atomic_load_explicit(&s->stop, memory_order_acquire)) {
-        int n = epoll_wait(s->epoll, events, EVENTS, PERIOD_MS);
+        if (has_left(s)) {
+            s->departed(s->departed_ctx);
+            return NULL;
+        }
+        int n = epoll_wait(s->epoll, events, EVENTS, s->leaving ? LEAVING_MS : PERIOD_MS);
         for (int i = 0; i < n; i++)
             handle(s, &events[i]);
         uint64_t now = adp_board_now_ns();
@@ -467,6 +521,15 @@ int adp_spoa_start(struct adp_spoa *spoa, adp_error *err)
         return adp_error_set(err, ADP_EIO, "no thread for SPOP: %s", strerror(code));
     spoa->running = true;
     return 0;
+}
+
+void adp_spoa_leave(struct adp_spoa *spoa, uint32_t within_ms)
+{
+    uint64_t one = 1;
+    atomic_store_explicit(&spoa->leave_ns,
+                          adp_board_now_ns() + within_ms * UINT64_C(1000000),
+                          memory_order_release);
+    (void)!write(spoa->woken, &one, sizeof one);
 }
 
 void adp_spoa_stop(struct adp_spoa *spoa)

@@ -22,15 +22,19 @@ struct adp_spoa;
 int adp_spoa_create(struct adp_spoa **ret, struct adp_desk *desk, adp_error *err);
 /* A listening socket; borrowed. Before the start. [control] */
 int adp_spoa_listen(struct adp_spoa *spoa, int fd, adp_error *err);
-/* Connections have their places from this one on. Before the start. [control] */
+/* Connections have their places from this one on; `departed` is called when adp_spoa_leave has
+ * been obeyed. Before the start. [control] */
 void adp_spoa_supervise(struct adp_spoa *spoa, struct adp_worker *worker,
-                        uint32_t first_place);
+                        uint32_t first_place, void (*departed)(void *ctx), void *ctx);
 /* Whether a connection of the process before was one of these. [any] */
 bool adp_spoa_was(const struct adp_held *held);
 /* Goes on with it; it is taken. `fault`: what is answered where nothing was decided. Before the
  * start. [control] */
 void adp_spoa_adopt_take(struct adp_spoa *spoa, const struct adp_held *held,
                          const adp_decision *fault);
+/* As adp_http_server_leave: the thread ends once nothing is half done, or after within_ms, and
+ * leaves all connections open. [any] */
+void adp_spoa_leave(struct adp_spoa *spoa, uint32_t within_ms);
 int adp_spoa_start(struct adp_spoa *spoa, adp_error *err);
 /* Says goodbye to all, and ends the thread. [control] */
 void adp_spoa_stop(struct adp_spoa *spoa);

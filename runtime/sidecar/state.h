@@ -52,6 +52,8 @@ struct adp_sidecar {
     char folder[PATH_MAX];     /* what relative paths in the configuration start from */
     struct adp_worker *worker; /* NULL: nobody is above */
     struct adp_beyond beyond;
+    _Atomic bool leaving;           /* told to step down */
+    _Atomic uint32_t departed;      /* threads that will answer nobody any more */
     uint64_t saved_ns;              /* when the policies' states were saved last */
     struct adp_config *first;       /* whose `serve:` is in force */
     struct adp_config *config;      /* of the last reload: `scrape:`; may be `first` */

@@ -153,7 +153,10 @@ enum adp_tell {
     ADP_TELL_NOTHING,
     ADP_TELL_DRAIN,  /* answer what has begun, within_ms at most, then exit with 0 */
     ADP_TELL_RELOAD, /* SIGHUP */
-    ADP_TELL_GONE    /* the supervisor has died: exit */
+    /* It has grown too large: finish what is partly read or written, within_ms at most, and exit
+     * with connections as they stand: the next worker goes on with them. */
+    ADP_TELL_STEP_DOWN,
+    ADP_TELL_GONE /* the supervisor has died: exit */
 };
 /* To be watched for reading, and then read until there is nothing more. [control] */
 int adp_worker_fd(const struct adp_worker *worker);

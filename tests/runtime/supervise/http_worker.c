@@ -16,6 +16,7 @@ static struct adp_worker *worker;
 static adp_runtime *rt;
 static adp_lane *lane;
 static struct adp_http_server *server;
+static bool steps_down;
 static uint32_t slot; /* of the request at hand: told of just before it is delivered */
 
 static _Noreturn void fail(const char *what, const char *why)
@@ -84,6 +85,10 @@ static void told(void *ctx, int fd)
     case ADP_TELL_DRAIN:
         adp_http_server_drain(server, within_ms);
         break;
+    case ADP_TELL_STEP_DOWN:
+        steps_down = true;
+        adp_http_server_leave(server, within_ms);
+        break;
     case ADP_TELL_GONE:
         _exit(0);
     default:
@@ -133,6 +138,8 @@ int main(int argc, char **argv)
     adp_http_server_watch(server, adp_worker_fd(worker), told, NULL);
     adp_worker_ready(worker);
     adp_http_server_run(server);
+    if (steps_down)
+        _exit(0);
     adp_http_server_destroy(server);
     adp_runtime_close(rt, NULL);
     adp_worker_destroy(worker);

@@ -444,6 +444,15 @@ static void start_threads(void)
     }
 }
 
+/* Requests come whole here: between two events nothing is half done. */
+static _Noreturn void end_threads(void)
+{
+    lab.stop = 1;
+    for (uint32_t i = 0; i < lab.n_threads; i++)
+        pthread_join(lab.thread[i].id, NULL);
+    _exit(0);
+}
+
 /* What has begun here is answered at once; what is still in sockets within a tenth of a
  * second, or what LAB_DRAIN says in milliseconds. */
 static void drain(void)
@@ -452,10 +461,7 @@ static void drain(void)
         close(adp_worker_listener(lab.worker, i));
     const char *ms = getenv("LAB_DRAIN");
     usleep(1000 * (ms ? (useconds_t)strtol(ms, NULL, 10) : 100));
-    lab.stop = 1;
-    for (uint32_t i = 0; i < lab.n_threads; i++)
-        pthread_join(lab.thread[i].id, NULL);
-    _exit(0);
+    end_threads();
 }
 
 int main(int argc, char **argv)
@@ -484,6 +490,9 @@ int main(int argc, char **argv)
         switch (adp_worker_told(lab.worker, &within)) {
         case ADP_TELL_DRAIN:
             drain();
+            break;
+        case ADP_TELL_STEP_DOWN:
+            end_threads();
             break;
         case ADP_TELL_RELOAD:
             adp_worker_reloaded(lab.worker);
