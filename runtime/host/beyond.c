@@ -49,6 +49,18 @@ void adp_host_take_over_region(const struct adp_runtime *rt, const struct adp_ed
     adp_recover_snapshot(rt->region, e->generation, before);
 }
 
+void adp_host_answered(adp_lane *lane)
+{
+    adp_runtime *rt = lane->host;
+    const struct adp_generation *g =
+        adp_generation_enter(lane->region, lane->number, &rt->generations);
+    uint64_t now_ns = lane->clock->mono_ns(lane->clock->ctx);
+    if (g && lane->recording)
+        adp_recover_answered(lane->region, lane->number, g, now_ns,
+                             adp_lane_wall(lane, now_ns));
+    adp_generation_leave(lane->region, lane->number);
+}
+
 static void save_member(const struct adp_beyond *b, const struct adp_edition *e,
                         uint32_t i, uint64_t now_ns)
 {

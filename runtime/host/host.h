@@ -63,6 +63,10 @@ int adp_host_reload_text(adp_runtime *rt, const char *text, const char *name,
  * or so. ADP_ESTATE: nothing is. [control] */
 int adp_host_save(adp_runtime *rt, struct adp_error *err);
 
+/* Records a request that was answered by on_error in place of a process that had not come to
+ * decide it (core/recover.h). [hot], the lane's thread */
+void adp_host_answered(adp_lane *lane);
+
 /* Of the configuration in force. Borrowed until the next reload. [control] */
 const struct adp_config *adp_host_config(const adp_runtime *rt);
 const struct adp_loaded *adp_host_policy(const adp_runtime *rt, uint32_t i);

@@ -128,6 +128,8 @@ void adp_above_owe_decision(struct adp_loop *loop, uint32_t kind,
     if (!loop->sidecar->worker)
         return;
     adp_owed_write(note, manner, d);
+    if (!d)
+        adp_owed_mark(note, loop->desk.lane);
     adp_above_owe(loop, kind, note);
 }
 
@@ -140,6 +142,24 @@ static void answer_outcome(struct adp_loop *loop, const struct adp_http_request 
         adp_refuse(loop, request, 503, "this outcome was lost when a policy failed");
 }
 
+/* By on_error, where nothing was decided; which then has its line. */
+static void answer_decision(struct adp_loop *loop, uint64_t exchange,
+                            const struct adp_owed *owed, bool object)
+{
+    struct adp_owed_manner manner = { .gateway = ADP_GATEWAY_NATIVE };
+    adp_decision d;
+    bool said = owed->kind == ADP_OWED_AUTH || owed->kind == ADP_OWED_DECIDE;
+    if (!said || !adp_owed_read(owed->note, &manner, &d)) {
+        adp_owed_fault(adp_host_config(loop->sidecar->rt), &d);
+        if (!said || !adp_owed_is_recorded(owed->note, &loop->sidecar->found))
+            adp_host_answered(loop->desk.lane);
+    }
+    if (object)
+        adp_decide_reply(loop, exchange, manner.always200, &d);
+    else
+        adp_auth_reply(loop, exchange, manner.gateway, &d);
+}
+
 /* In place of the one before. */
 static void answer_owed(struct adp_loop *loop, uint64_t exchange,
                         const struct adp_owed *owed)
@@ -147,19 +167,14 @@ static void answer_owed(struct adp_loop *loop, uint64_t exchange,
     const struct adp_http_request again = { .exchange = exchange,
                                             .method = ADP_HTTP_GET,
                                             .minor = 1 };
-    struct adp_owed_manner manner;
-    adp_decision d;
     uint32_t status = (uint32_t)owed->note[0];
     switch (owed->kind) {
     case ADP_OWED_UNKNOWN:
     case ADP_OWED_AUTH:
+        answer_decision(loop, exchange, owed, false);
+        break;
     case ADP_OWED_DECIDE:
-        if (!adp_owed_read(owed->note, &manner, &d))
-            adp_owed_fault(adp_host_config(loop->sidecar->rt), &d);
-        if (owed->kind == ADP_OWED_DECIDE)
-            adp_decide_reply(loop, exchange, manner.always200, &d);
-        else
-            adp_auth_reply(loop, exchange, manner.gateway, &d);
+        answer_decision(loop, exchange, owed, true);
         break;
     case ADP_OWED_OUTCOME:
         answer_outcome(loop, &again, owed->note[0]);
@@ -169,7 +184,10 @@ static void answer_owed(struct adp_loop *loop, uint64_t exchange,
                    "the request was refused");
         break;
     default:
-        adp_loop_answer_again(loop, &again, owed->kind - ADP_OWED_ENDPOINT);
+        if (adp_loop_decides(owed->kind - ADP_OWED_ENDPOINT))
+            answer_decision(loop, exchange, owed, true);
+        else
+            adp_loop_answer_again(loop, &again, owed->kind - ADP_OWED_ENDPOINT);
     }
 }
 
@@ -237,7 +255,7 @@ static void adopt_spop(struct adp_sidecar *s, const struct adp_held *held)
         return;
     }
     adp_owed_fault(adp_host_config(s->rt), &fault);
-    adp_spoa_adopt_take(s->spoa, held, &fault);
+    adp_spoa_adopt_take(s->spoa, held, &fault, &s->found);
 }
 
 /* Told to stop before it began, which the answers should say. */
@@ -254,6 +272,7 @@ void adp_above_adopt(struct adp_sidecar *s)
     if (!s->worker)
         return;
     look_above(s);
+    adp_owed_count(&s->found, adp_worker_region(s->worker));
     for (uint32_t i = 0; i < adp_worker_inherited(s->worker); i++) {
         struct adp_loop *loop = &s->loop[i % s->n_loops];
         if (!adp_worker_adopt(s->worker, i, &held))

@@ -3,6 +3,7 @@
 #include "runtime/sidecar/spoa.h"
 
 #include "core/error.h"
+#include "runtime/host/host.h"
 #include "runtime/sidecar/board.h"
 #include "runtime/sidecar/owed.h"
 #include "runtime/sidecar/spop.h"
@@ -137,8 +138,11 @@ static void tell_gone(struct adp_spoa *s, const struct peer *p)
 static void note(struct peer *p, const adp_decision *d)
 {
     uint64_t words[3];
-    if (p->noted && adp_owed_write_frame(words, p->stream, p->frame, d))
-        adp_worker_owe(p->of->worker, place_of(p->of, p), ADP_OWED_SPOP, words);
+    if (!p->noted || !adp_owed_write_frame(words, p->stream, p->frame, d))
+        return;
+    if (!d)
+        adp_owed_mark_frame(words, p->of->desk->lane);
+    adp_worker_owe(p->of->worker, place_of(p->of, p), ADP_OWED_SPOP, words);
 }
 
 static void on_decided(void *ctx, const adp_decision *d)
@@ -345,7 +349,7 @@ static bool receive(struct adp_spoa *s, struct peer *p)
 /* --- going on for another process --- */
 
 static bool answer_owed(struct peer *p, const struct adp_held *held,
-                        const adp_decision *fault)
+                        const adp_decision *fault, const struct adp_owed_records *until)
 {
     for (uint32_t k = 0; k < held->standing.owed; k++) {
         const struct adp_owed *o = &held->owed[k];
@@ -353,7 +357,9 @@ static bool answer_owed(struct peer *p, const struct adp_held *held,
         adp_decision d = *fault;
         if (o->kind != ADP_OWED_SPOP)
             return false; /* which frame it was nobody said */
-        adp_owed_read_frame(o->note, &stream, &frame, &d);
+        if (!adp_owed_read_frame(o->note, &stream, &frame, &d) &&
+            !adp_owed_frame_is_recorded(o->note, until))
+            adp_host_answered(p->of->desk->lane);
         if (!adp_spop_answer(p->spop, stream, frame, &d))
             return false;
     }
@@ -361,7 +367,7 @@ static bool answer_owed(struct peer *p, const struct adp_held *held,
 }
 
 void adp_spoa_adopt_take(struct adp_spoa *spoa, const struct adp_held *held,
-                         const adp_decision *fault)
+                         const adp_decision *fault, const struct adp_owed_records *until)
 {
     struct peer *p = NULL;
     if (spoa->n_peers < ADP_SPOA_CONNECTIONS)
@@ -372,7 +378,7 @@ void adp_spoa_adopt_take(struct adp_spoa *spoa, const struct adp_held *held,
         return;
     p->owed = held->standing.owed;
     bool sound = adp_spop_resume(p->spop, (uint32_t)(held->standing.note & UINT32_MAX)) &&
-                 answer_owed(p, held, fault);
+                 answer_owed(p, held, fault, until);
     tell(spoa, p);
     if (sound)
         begin_peer(spoa, p, EPOLLIN | (p->owed ? (uint32_t)EPOLLOUT : 0));

@@ -11,6 +11,7 @@
 #define ADP_SIDECAR_SPOA_H
 
 #include "runtime/sidecar/desk.h"
+#include "runtime/sidecar/owed.h"
 #include "runtime/supervise/worker.h"
 
 #define ADP_SPOA_CONNECTIONS 256u
@@ -28,10 +29,10 @@ void adp_spoa_supervise(struct adp_spoa *spoa, struct adp_worker *worker,
                         uint32_t first_place, void (*departed)(void *ctx), void *ctx);
 /* Whether a connection of the process before was one of these. [any] */
 bool adp_spoa_was(const struct adp_held *held);
-/* Goes on with it; it is taken. `fault`: what is answered where nothing was decided. Before the
- * start. [control] */
+/* Goes on with it; it is taken. `fault`: what is answered where nothing was decided, and recorded
+ * unless it was by what lanes had recorded until then. Before the start. [control] */
 void adp_spoa_adopt_take(struct adp_spoa *spoa, const struct adp_held *held,
-                         const adp_decision *fault);
+                         const adp_decision *fault, const struct adp_owed_records *until);
 /* As adp_http_server_leave: the thread ends once nothing is half done, or after within_ms, and
  * leaves all connections open. [any] */
 void adp_spoa_leave(struct adp_spoa *spoa, uint32_t within_ms);

@@ -251,6 +251,68 @@ def load(way):
     print("# %s: restart at worst %.0f ms" % (way, worst * 1000))
 
 
+# --- several loops -----------------------------------------------------------------------------------
+
+
+class Asker(threading.Thread):
+    """Asks, with a body that takes a while to read, until told to stop; begins anew when it is cut."""
+    body = json.dumps({"m%d" % i: i for i in range(1500)})
+
+    def __init__(self, s, n):
+        super().__init__()
+        self.s, self.n, self.answers, self.asked, self.stop = s, n, {}, 0, False
+
+    def run(self):
+        c = None
+        while not self.stop:
+            id_ = "a%d-%d" % (self.n, self.asked)
+            self.asked += 1
+            try:
+                c = c or Connection(self.s.at[0])
+                if self.n % 2:
+                    self.answers[id_] = c.ask("POST", "/v1/decide", body=(
+                        '{"request_id":"%s","metrics":%s}' % (id_, self.body)).encode())
+                else:
+                    self.answers[id_] = c.auth(id_)
+            except OSError:
+                c = None
+
+
+def several_loops():
+    s = Sidecar("segv", ", threads: 2")
+    askers = [Asker(s, n) for n in range(6)]
+    for a in askers:
+        a.start()
+    crashed = {}
+    for i in range(30):
+        try:
+            crashed["x%d" % i] = Connection(s.at[0]).auth("x%d" % i, "crash")
+        except OSError:  # it was told of nowhere yet
+            pass
+        time.sleep(0.02)
+        if i % 2:
+            until(10, lambda: Connection(s.at[0]).ask("POST", "/v1/reload")[0] == 200)  # nobody in quarantine
+    for a in askers:
+        a.stop = True
+    for a in askers:
+        a.join()
+    deaths = s.deaths()
+    code = s.stop()
+    answers = {**crashed, **{k: v for a in askers for k, v in a.answers.items()}}
+    decided = [d for d in s.decisions()]
+    named = {d["request_id"] for d in decided}
+    nameless = [d for d in decided if d["request_id"] is None]
+    unnamed = {k: a for k, a in answers.items() if k not in named}
+    print("# two loops: %d deaths, %d answers, %d of them by on_error before it was known who asks" %
+          (deaths["signal"], len(answers), len(unnamed)))
+    claim("two loops: whoever is answered has a line, by its id or by none", code == 0 and deaths["signal"] > 10 and
+          len(answers) > 100 and len(unnamed) == len(nameless), (deaths, len(answers), list(unnamed.items())[:9], len(nameless)))
+    claim("two loops: who has no line of its id was answered by on_error",
+          all(a[0] == 200 and a[1]["x-admit-id"] == "0" * 16 for a in unnamed.values()) and
+          all(d["fault"] == "the process died while the request was decided" and d["verdict"] == "admit" for d in nameless),
+          (list(unnamed.items())[:9], nameless[:9]))
+
+
 # --- one thing at a time -----------------------------------------------------------------------------
 
 
@@ -527,6 +589,7 @@ def feeding():
 try:
     for way in WAYS:
         load(way)
+    several_loops()
     answering()
     restoring()
     reloading()
