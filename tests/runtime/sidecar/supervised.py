@@ -5,7 +5,6 @@ killed, under clients that keep their connections.
 python3 supervised.py PROGRAM POLICIES: prints one line for each claim. Clients never try again: a
 connection that ends under them is a request that failed.
 """
-import ctypes
 import json
 import os
 import re
@@ -18,33 +17,16 @@ import tempfile
 import threading
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+sys.dont_write_bytecode = True  # beside the sources
+from claims import claim, die_with_us, skip, status, until  # noqa: E402
+
 PROGRAM, POLICIES = sys.argv[1:]
 folder = tempfile.mkdtemp(prefix="adp-supervised-")
 os.chdir(folder)
-failed = 0
 # Where it is built with sanitizers: it is to die of what it dies of.
 os.environ["ASAN_OPTIONS"] = os.environ["TSAN_OPTIONS"] = (
     "handle_segv=0:handle_abort=0:handle_sigbus=0:detect_leaks=0:use_sigaltstack=0")
-
-
-def claim(text, holds, why=""):
-    global failed
-    failed += not holds
-    print("%s - %s%s" % ("ok" if holds else "not ok", text, "" if holds else "\n# found: %s" % (why,)))
-    sys.stdout.flush()
-
-
-def until(seconds, question):
-    end = time.monotonic() + seconds
-    while True:
-        answer = question()
-        if answer or time.monotonic() > end:
-            return answer
-        time.sleep(0.005)
-
-
-def die_with_us():
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 
 
 class Connection:
@@ -203,7 +185,7 @@ def in_time(s, way, took):
     bound = 600 if way == "leak" else 100  # of which it may take 500 to finish what it answers
     what = "%s: the next worker is there within %d ms" % (way, bound)
     if waited > 0.02:
-        print("ok - %s # SKIP it had to wait %.0f ms for a processor" % (what, waited * 1000))
+        skip(what, "it had to wait %.0f ms for a processor" % (waited * 1000))
     else:
         claim(what, took * 1000 < bound, (took, waited))
 
@@ -603,4 +585,4 @@ try:
 finally:
     os.chdir("/")
     shutil.rmtree(folder, ignore_errors=True)
-sys.exit(failed != 0)
+sys.exit(status())
