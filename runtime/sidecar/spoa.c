@@ -30,10 +30,11 @@ struct peer {
     uint64_t waits_ns; /* since when it has had something to take, or to send first; 0 */
     /* For the supervisor: */
     struct adp_spoa *of;
-    uint32_t owed; /* acknowledgements of which nothing was sent */
-    bool within;   /* something was read that is no whole NOTIFY */
-    bool writing;  /* something was sent that is no whole frame */
-    bool noted;    /* the newest owed is this: */
+    uint32_t owed;  /* acknowledgements of which nothing was sent */
+    uint32_t stale; /* bytes at the front of the socket that were taken as frames */
+    bool within;    /* something was read that is no whole NOTIFY */
+    bool writing;   /* something was sent that is no whole frame */
+    bool noted;     /* the newest owed is this: */
     uint64_t stream, frame;
 };
 
@@ -101,7 +102,7 @@ int adp_spoa_listen(struct adp_spoa *spoa, int fd, adp_error *err)
 
 /* Tells this protocol from HTTP, whose notes have that bit for the 64th of those owed at most. */
 static const uint64_t OURS = UINT64_C(1) << 63;
-enum { MOST_OWED = 32 };
+enum { MOST_OWED = 32, STALE = 32 /* from this bit on, above what was agreed to */ };
 
 static uint32_t place_of(const struct adp_spoa *s, const struct peer *p)
 {
@@ -120,7 +121,7 @@ static void tell(struct adp_spoa *s, const struct peer *p)
     const struct adp_standing now = {
         .fd = p->fd,
         .owed = p->owed,
-        .note = OURS | adp_spop_agreed(p->spop),
+        .note = OURS | (uint64_t)p->stale << STALE | adp_spop_agreed(p->spop),
         .last = p->next == ADP_SPOP_OVER,
         .partly_read = is_partly_read(p),
         .partly_written = p->writing,
@@ -275,26 +276,40 @@ static bool take_bytes(struct peer *p, char *room, size_t cap)
     return true;
 }
 
-/* The whole frame at the front of the socket, and nothing behind it: should this process end of
- * it, the others are there for the next. */
-static bool take_frame(struct adp_spoa *s, struct peer *p, const char *seen, size_t len)
+/* One whole frame of those that were looked at. It stays in the socket, and is told as to be taken
+ * out of it: should this process end of it, the next one answers it and finds the others there. */
+static void take_frame(struct adp_spoa *s, struct peer *p, const char *seen, size_t len)
 {
     size_t cap;
     p->noted = adp_spop_agreed(p->spop) &&
                adp_spop_asks(seen, len, &p->stream, &p->frame) &&
                p->stream <= UINT32_MAX && p->frame <= UINT32_MAX;
-    p->within = true;
-    tell(s, p);
-    char *room = adp_spop_room(p->spop, &cap);
-    ssize_t n = recv(p->fd, room, len, MSG_DONTWAIT);
-    if (n != (ssize_t)len) /* it was there a moment ago */
-        return false;
     p->within = !p->noted;
     p->owed += p->noted;
+    p->stale += (uint32_t)len;
     tell(s, p);
     note(p, NULL);
+    memcpy(adp_spop_room(p->spop, &cap), seen, len);
     p->next = adp_spop_feed(p->spop, len);
     p->within = p->next == ADP_SPOP_WAIT; /* it lies there, and will be owed to nobody */
+}
+
+/* What was taken as frames, out of the socket. False: the connection is gone. */
+static bool take_stale(struct adp_spoa *s, struct peer *p)
+{
+    char seen[ADP_SPOP_FRAME];
+    bool within = p->within;
+    p->within = true; /* until it is told how far that came */
+    tell(s, p);
+    while (p->stale) {
+        size_t most = p->stale < sizeof seen ? p->stale : sizeof seen;
+        ssize_t n = recv(p->fd, seen, most, MSG_DONTWAIT);
+        if (n <= 0) /* it was there a moment ago */
+            return false;
+        p->stale -= (uint32_t)n;
+    }
+    p->within = within;
+    tell(s, p);
     return true;
 }
 
@@ -329,11 +344,12 @@ static bool receive_apart(struct adp_spoa *s, struct peer *p)
     while (n > 0 && p->next == ADP_SPOP_READ && p->owed < MOST_OWED &&
            (len = adp_spop_frame(seen + at, (size_t)n - at)) > 0 &&
            len <= (size_t)n - at) {
-        if (!take_frame(s, p, seen + at, len))
-            return false;
+        take_frame(s, p, seen + at, len);
         at += len;
     }
-    return n <= 0 || at ? true : take_part(s, p, room, cap, 0);
+    if (at)
+        return take_stale(s, p);
+    return n <= 0 || take_part(s, p, room, cap, 0);
 }
 
 /* False: the connection is gone. */
@@ -377,7 +393,9 @@ void adp_spoa_adopt_take(struct adp_spoa *spoa, const struct adp_held *held,
     if (!p)
         return;
     p->owed = held->standing.owed;
+    p->stale = (uint32_t)((held->standing.note & ~OURS) >> STALE);
     bool sound = adp_spop_resume(p->spop, (uint32_t)(held->standing.note & UINT32_MAX)) &&
+                 p->stale <= ADP_SPOP_FRAME && take_stale(spoa, p) &&
                  answer_owed(p, held, fault, until);
     tell(spoa, p);
     if (sound)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* HAProxy's connections: a thread with its own desk and sockets, around spop.h.
  *
- * Under a supervisor a connection can go on when this process ends: one frame is taken out of the
- * socket at a time, and each is noted with what is owed for it, so that only who was within a read,
- * a write or a hello is cut.
+ * Under a supervisor a connection can go on when this process ends: frames are looked at in the
+ * socket, each is noted with what is owed for it before it is decided, and those that were are taken
+ * out together, so that only who was within a read, a write or a hello is cut.
  *
  * At most ADP_SPOA_CONNECTIONS; the next ones wait unaccepted. A connection whose other
  * side takes nothing for ADP_SPOA_STALL_NS, or sends no hello in that time, is closed. */
