@@ -338,6 +338,16 @@ static void settle(struct thread *t, struct conn *c, struct lab_answer *a)
     adp_lane_put_outcome(t->lane, handle, &name, &result);
 }
 
+static void grow(void)
+{
+    enum { BYTES = 150 << 20 };
+    static _Atomic(void *) kept; /* where others may look, so it is written in full */
+    void *piece = malloc(BYTES);
+    if (piece)
+        memset(piece, 1, BYTES);
+    atomic_store(&kept, piece);
+}
+
 static void serve(struct thread *t, struct conn *c)
 {
     struct lab_answer a = { .kind = c->in.request.kind,
@@ -360,6 +370,9 @@ static void serve(struct thread *t, struct conn *c)
     case LAB_SCRIBBLE:
         scribble();
         break;
+    case LAB_GROW:
+        grow();
+        /* fall through */
     case LAB_STALL:
         for (;;)
             pause();

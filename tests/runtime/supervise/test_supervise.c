@@ -17,7 +17,7 @@ static const struct {
     { "crash_abort", "the policy died of SIGABRT", 0 },
     { "crash_exit", "the policy ended the process", 0 },
     { "crash_hang", "the policy did not return", 0 },
-    { "crash_leak", NULL, 50 << 20 }, /* it steps down: in no request */
+    { "crash_leak", NULL, 100 << 20 }, /* it steps down: in no request */
 };
 
 enum { CLIENTS = 8, REQUESTS = 60, EVERY = 20 };
@@ -533,6 +533,31 @@ START_TEST(a_thread_without_a_beat_ends_its_worker)
 }
 END_TEST
 
+START_TEST(who_is_too_large_and_does_not_step_down_is_killed)
+{
+    struct field f = { .options = { .memory_bytes = 100 << 20 } };
+    /* Two threads: the one that asks for it never comes back. */
+    field_open(&f, "2", "20", "crash_abort", NULL);
+    int fd = client_open(&f), other = client_open(&f);
+    client_say(other, LAB_DECIDE, "a", "", "");
+    struct lab_request r = { .ask = LAB_GROW, .kind = 5 };
+    struct lab_answer a;
+    uint64_t begin = field_mono(NULL);
+    bool answered = client_ask(fd, &r, &a);
+    ck_assert(answered);
+    ck_assert_int_eq(a.what, 'F');
+    ck_assert_uint_ge(field_mono(NULL) - begin, 500000000);
+    ck_assert_int_eq(f.news->cause, ADP_CAUSE_MEMORY);
+    ck_assert_int_eq(client_say(other, LAB_DECIDE, "b", "", "").what, 'A');
+    close(fd);
+    close(other);
+    struct adp_supervised s = field_end(&f);
+    ck_assert_uint_eq(s.deaths[ADP_CAUSE_MEMORY], 1);
+    ck_assert_uint_eq(s.partly_read + s.partly_written, 0);
+    field_close(&f);
+}
+END_TEST
+
 START_TEST(a_region_full_of_garbage_harms_nobody_but_its_writer)
 {
     struct field f = { .options = { .hang_ms = 2000 } };
@@ -597,6 +622,7 @@ int main(void)
     tcase_add_test(t, a_death_while_draining_leaves_no_answer_owed);
     tcase_add_test(t, the_worker_ends_with_its_supervisor);
     tcase_add_test(t, a_thread_without_a_beat_ends_its_worker);
+    tcase_add_test(t, who_is_too_large_and_does_not_step_down_is_killed);
     tcase_add_test(t, a_region_full_of_garbage_harms_nobody_but_its_writer);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);
