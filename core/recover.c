@@ -40,11 +40,11 @@ static uint32_t put_values(const struct adp_region *region, const struct adp_cal
 }
 
 /* One record: the policy's fault, on_error's answer. False: there is no room. */
-static bool record(const struct adp_region *region, uint32_t lane, uint64_t asked,
-                   uint64_t generation, uint32_t policy, enum adp_fault fault,
-                   uint64_t mono_ns, uint64_t wall_ns)
+static bool record(const struct adp_region *region, uint32_t lane,
+                   const struct adp_call *call, uint64_t asked, uint64_t generation,
+                   uint32_t policy, enum adp_fault fault, uint64_t mono_ns,
+                   uint64_t wall_ns)
 {
-    const struct adp_call *call = adp_region_call(region, lane);
     bool reject = asked >> (ADP_ASKED_REJECTS + policy) & 1u;
     bool governed = asked & ADP_ASKED_GOVERNED;
     uint8_t id_len = (uint8_t)(asked >> ADP_ASKED_ID);
@@ -128,10 +128,10 @@ void adp_recover_lane(const struct adp_region *region, uint32_t lane,
         uint32_t policy = ret->in_policy ? ret->policy : 0;
         enum adp_fault own = ret->in_policy ? fault : ADP_FAULT_CAUGHT;
         ret->records +=
-            record(region, lane, asked, generation, policy, own, mono_ns, wall_ns);
+            record(region, lane, call, asked, generation, policy, own, mono_ns, wall_ns);
         if (policy)
-            ret->records += record(region, lane, asked, generation, 0, ADP_FAULT_CAUGHT,
-                                   mono_ns, wall_ns);
+            ret->records += record(region, lane, call, asked, generation, 0,
+                                   ADP_FAULT_CAUGHT, mono_ns, wall_ns);
     }
     atomic_store_explicit(&call->asked, 0, memory_order_relaxed);
     atomic_store_explicit(&call->start_ns, 0, memory_order_relaxed);
@@ -140,6 +140,22 @@ void adp_recover_lane(const struct adp_region *region, uint32_t lane,
 }
 
 /* --- the next writer --- */
+
+bool adp_recover_answered(const struct adp_region *region, uint32_t lane,
+                          const struct adp_generation *generation, uint64_t mono_ns,
+                          uint64_t wall_ns)
+{
+    static const double last_draw = 1.0 - 0x1p-53;
+    bool governed = generation->enforce >= 1.0;
+    const struct adp_call call = { .mono_ns = mono_ns,
+                                   .draw = governed ? 0.0 : last_draw };
+    uint64_t asked = (governed ? ADP_ASKED_GOVERNED : 0u) | (uint64_t)generation->profile
+                                                                << ADP_ASKED_PROFILE;
+    if (governed && generation->member[0].reject_on_error)
+        asked |= UINT64_C(1) << ADP_ASKED_REJECTS;
+    return record(region, lane, &call, asked, generation->number, 0, ADP_FAULT_CAUGHT,
+                  mono_ns, wall_ns);
+}
 
 static void clear_counts(const struct adp_region *region)
 {

@@ -38,6 +38,14 @@ void adp_recover_lane(const struct adp_region *region, uint32_t lane,
                       enum adp_fault fault, uint64_t mono_ns, uint64_t wall_ns,
                       struct adp_death *ret);
 
+/* Records on a lane of ours a request that was answered by on_error and of which nothing was
+ * recorded: its process ended before it was decided, and knew nothing of it that is left. One of
+ * which it is not known whether it was governed was not. False: the ring is full, which counts.
+ * [hot], the lane's thread */
+bool adp_recover_answered(const struct adp_region *region, uint32_t lane,
+                          const struct adp_generation *generation, uint64_t mono_ns,
+                          uint64_t wall_ns);
+
 /* Hands the tickets that wait over to `generation`, which is not in force yet; `before` is
  * the newest one of the writer before. Its policies are those of `before`, in the same
  * order; saved_ns[i]: when the state was saved that member i was made from, mono, 0: from

@@ -7,6 +7,9 @@
     BENCH_BUSY=1                    on a busy machine: each round counts, by the time that the thread that
                                     answers had a processor, and rows say so; percentiles are worth nothing
 
+As it is run: a worker under its supervisor, which writes the log. Two rows more are of one process
+(--one-process), which says what that costs.
+
 Both have one thread that answers, and both get the same requests: wrk over TCP, h2load over a unix
 socket, 16 connections that are kept. The sidecar does all of its work: it decides on a page that
 it scrapes, and writes its log (to BENCH_DIR, by default here; it rotates). Each request is admitted.
@@ -235,8 +238,8 @@ def ask_by_spop(address):
     return found["answered"] / found["seconds"], found["p50_us"], found["p99_us"]
 
 
-def spop(sidecar, address):
-    what, target = "SPOP, 4 connections, 32 frames on their way on each", "≥ 100,000/s"
+def spop(sidecar, address, how=""):
+    what, target = "SPOP, 4 connections, 32 frames on their way on each" + how, "≥ 100,000/s"
     rounds, worst = [], 0.0
     for _ in range(ROUNDS if BUSY else 3 * ROUNDS):
         got, late = watched(sidecar, lambda: ask_by_spop(address))
@@ -252,29 +255,44 @@ def spop(sidecar, address):
     row(what, figures(rounds, 0), target=target, verdict="busy" if BUSY else "met" if met else "missed")
 
 
+def start_sidecar(port, *how):
+    """It, its port and the address for SPOP."""
+    sidecar = start("sidecar", PROGRAM, "serve", "-c", write("admitperf.yaml", SIDECAR % (port, folder)), *how)
+    until(lambda: "spop on" in said("sidecar"))
+    return (sidecar, int(re.search(r"http on 127\.0\.0\.1:(\d+)", said("sidecar"))[1]),
+            re.search(r"spop on (\S+)", said("sidecar"))[1])
+
+
+def by_tcp(servers, ports, method, path, body, how=""):
+    script = write("ask.lua", WRK % {"pipelined": 1, "method": method, "path": path,
+                                     "body": "'%s'" % body if body else "nil"})
+    compared("`%s %s`, 16 connections, TCP%s" % (method, path, how), "≥ 1.0, p99 ≤ 2", 1.0,
+             *in_turns(*servers, lambda side: wrk(ports[side], script)), True)
+
+
 def measure():
     port = free_port()
     nginx = start("nginx", "nginx", "-p", folder, "-e", "stderr", "-c", write("nginx.conf", NGINX % (port, folder)))
     until(lambda: os.path.exists(folder + "/nginx.sock"))
-    sidecar = start("sidecar", PROGRAM, "serve", "-c", write("admitperf.yaml", SIDECAR % (port, folder)))
-    until(lambda: "spop on" in said("sidecar"))
-    ours = int(re.search(r"http on 127\.0\.0\.1:(\d+)", said("sidecar"))[1])
+    sidecar, ours, by_spop = start_sidecar(port)
     asks = {"/v1/auth": ("GET", None), "/v1/decide": ("POST", BODY)}
     for path, (method, body) in asks.items():
-        script = write("ask.lua", WRK % {"pipelined": 1, "method": method, "path": path,
-                                         "body": "'%s'" % body if body else "nil"})
-        compared("`%s %s`, 16 connections, TCP" % (method, path), "≥ 1.0, p99 ≤ 2", 1.0,
-                 *in_turns(sidecar, nginx, lambda side, s=script: wrk((ours, port)[side], s)), True)
+        by_tcp((sidecar, nginx), (ours, port), method, path, body)
         compared("`%s %s`, 16 connections, unix socket" % (method, path), "≥ 1.0, p99 ≤ 2", 1.0,
                  *in_turns(sidecar, nginx, lambda side, p=path, b=body: h2load(
                      folder + ("/ours.sock", "/nginx.sock")[side], p, b)), True)
     script = write("ask.lua", WRK % {"pipelined": 8, "method": "GET", "path": "/v1/auth", "body": "nil"})
     compared("`GET /v1/auth`, 16 connections, TCP, 8 pipelined", "≥ 3", 3.0,
              *in_turns(sidecar, nginx, lambda side: wrk((ours, port)[side], script)), False)
-    spop(sidecar, re.search(r"spop on (\S+)", said("sidecar"))[1])
+    spop(sidecar, by_spop)
     sidecar.terminate()
-    nginx.terminate()
     sidecar.wait(20)
+    sidecar, ours, by_spop = start_sidecar(port, "--one-process")
+    by_tcp((sidecar, nginx), (ours, port), "GET", "/v1/auth", None, ", one process")
+    spop(sidecar, by_spop, ", one process")
+    sidecar.terminate()
+    sidecar.wait(20)
+    nginx.terminate()
     nginx.wait(20)
 
 

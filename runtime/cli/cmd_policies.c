@@ -166,6 +166,24 @@ static void print_policy(const struct adp_loaded *loaded, bool whole)
     printf("\n");
 }
 
+static void put_text(struct adp_line *out, const char *key, const char *text)
+{
+    adp_line_key(out, key);
+    adp_line_string_or_null(out, text);
+}
+
+static void put_number(struct adp_line *out, const char *key, double number)
+{
+    adp_line_key(out, key);
+    adp_line_number(out, number);
+}
+
+static void put_bool(struct adp_line *out, const char *key, bool on)
+{
+    adp_line_key(out, key);
+    adp_line_puts(out, on ? "true" : "false");
+}
+
 static void write_tables(struct adp_line *out, const struct adp_loaded *loaded)
 {
     const struct adp_policy *p = &loaded->policy;
@@ -174,12 +192,9 @@ static void write_tables(struct adp_line *out, const struct adp_loaded *loaded)
     for (uint32_t i = 0; i < p->n_signals; i++) {
         struct adp_signal s = adp_loaded_signal(loaded, i);
         adp_line_puts(out, i ? ",{" : "{");
-        adp_line_key(out, "name");
-        adp_line_string_or_null(out, s.name);
-        adp_line_key(out, "unit");
-        adp_line_string_or_null(out, s.unit);
-        adp_line_key(out, "per_replica");
-        adp_line_puts(out, s.flags & ADP_REPLICAS ? "true" : "false");
+        put_text(out, "name", s.name);
+        put_text(out, "unit", s.unit);
+        put_bool(out, "per_replica", s.flags & ADP_REPLICAS);
         adp_line_puts(out, "}");
     }
     adp_line_puts(out, "]");
@@ -189,20 +204,13 @@ static void write_tables(struct adp_line *out, const struct adp_loaded *loaded)
         struct adp_param q = adp_loaded_param(loaded, i);
         bool required = q.flags & ADP_REQUIRED;
         adp_line_puts(out, i ? ",{" : "{");
-        adp_line_key(out, "name");
-        adp_line_string_or_null(out, q.name);
-        adp_line_key(out, "unit");
-        adp_line_string_or_null(out, q.unit);
-        adp_line_key(out, "doc");
-        adp_line_string_or_null(out, q.doc);
-        adp_line_key(out, "kind");
-        adp_line_string_or_null(out, kind_word(q.kind));
-        adp_line_key(out, "min");
-        adp_line_number(out, q.lo);
-        adp_line_key(out, "max");
-        adp_line_number(out, q.hi);
-        adp_line_key(out, "required");
-        adp_line_puts(out, required ? "true" : "false");
+        put_text(out, "name", q.name);
+        put_text(out, "unit", q.unit);
+        put_text(out, "doc", q.doc);
+        put_text(out, "kind", kind_word(q.kind));
+        put_number(out, "min", q.lo);
+        put_number(out, "max", q.hi);
+        put_bool(out, "required", required);
         adp_line_key(out, "default");
         if (required)
             adp_line_puts(out, "null");
@@ -218,13 +226,10 @@ static void write_tables(struct adp_line *out, const struct adp_loaded *loaded)
         adp_line_puts(out, i ? ",{" : "{");
         adp_line_key(out, "rule");
         adp_line_u64(out, g.rule);
-        adp_line_key(out, "signal");
-        adp_line_string_or_null(out, adp_loaded_signal(loaded, g.signal).name);
-        adp_line_key(out, "op");
-        adp_line_string_or_null(out, op_sign(g.op));
-        adp_line_key(out, "param");
-        adp_line_string_or_null(
-            out, g.param == ADP_NONE ? NULL : adp_loaded_param(loaded, g.param).name);
+        put_text(out, "signal", adp_loaded_signal(loaded, g.signal).name);
+        put_text(out, "op", op_sign(g.op));
+        put_text(out, "param",
+                 g.param == ADP_NONE ? NULL : adp_loaded_param(loaded, g.param).name);
         adp_line_puts(out, "}");
     }
     adp_line_puts(out, "]");
@@ -238,8 +243,7 @@ static void write_card(struct adp_line *out, const struct adp_loaded *loaded)
     adp_line_key(out, "card");
     adp_line_puts(out, "{");
     for (size_t i = 0; i < ADP_CARD_TEXTS; i++) {
-        adp_line_key(out, rows[i].key);
-        adp_line_string_or_null(out, rows[i].text);
+        put_text(out, rows[i].key, rows[i].text);
     }
     adp_line_puts(out, "}");
 }
@@ -255,16 +259,11 @@ static void write_policy(struct adp_line *out, const struct adp_loaded *loaded)
     };
     adp_line_puts(out, "{");
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        adp_line_key(out, rows[i].name);
-        adp_line_string_or_null(out, rows[i].value);
+        put_text(out, rows[i].name, rows[i].value);
     }
-    adp_line_key(out, "baseline");
-    adp_line_puts(out, loaded->baseline ? "true" : "false");
-    adp_line_key(out, "threading");
-    adp_line_string_or_null(out,
-                            p->threading == ADP_CONCURRENT ? "concurrent" : "serial");
-    adp_line_key(out, "takes_config");
-    adp_line_puts(out, p->flags & ADP_TAKES_CONFIG ? "true" : "false");
+    put_bool(out, "baseline", loaded->baseline);
+    put_text(out, "threading", p->threading == ADP_CONCURRENT ? "concurrent" : "serial");
+    put_bool(out, "takes_config", p->flags & ADP_TAKES_CONFIG);
     adp_line_key(out, "max_saved");
     adp_line_u64(out, p->save ? p->max_saved : 0);
     write_tables(out, loaded);

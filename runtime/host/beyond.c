@@ -6,7 +6,7 @@
 
 const void *adp_host_find_saved(struct adp_edition *e, uint32_t i, size_t *ret_len)
 {
-    const struct adp_host_beyond *b = e->beyond;
+    const struct adp_beyond *b = e->beyond;
     const struct adp_policy *policy = e->generation->member[i].policy;
     *ret_len = 0;
     if (!b || !policy->save || !policy->max_saved)
@@ -31,7 +31,7 @@ void adp_host_within(const struct adp_edition *e, uint32_t i, bool begins)
 
 void adp_host_announce(const struct adp_runtime *rt, const struct adp_edition *e)
 {
-    const struct adp_host_beyond *b = rt->options.beyond;
+    const struct adp_beyond *b = rt->options.beyond;
     const char *keys[ADP_MAX_POLICIES];
     uint32_t n = e->generation->n_members;
     for (uint32_t i = 0; i < n; i++)
@@ -49,7 +49,19 @@ void adp_host_take_over_region(const struct adp_runtime *rt, const struct adp_ed
     adp_recover_snapshot(rt->region, e->generation, before);
 }
 
-static void save_member(const struct adp_host_beyond *b, const struct adp_edition *e,
+void adp_host_answered(adp_lane *lane)
+{
+    adp_runtime *rt = lane->host;
+    const struct adp_generation *g =
+        adp_generation_enter(lane->region, lane->number, &rt->generations);
+    uint64_t now_ns = lane->clock->mono_ns(lane->clock->ctx);
+    if (g && lane->recording)
+        adp_recover_answered(lane->region, lane->number, g, now_ns,
+                             adp_lane_wall(lane, now_ns));
+    adp_generation_leave(lane->region, lane->number);
+}
+
+static void save_member(const struct adp_beyond *b, const struct adp_edition *e,
                         uint32_t i, uint64_t now_ns)
 {
     struct adp_member *m = &e->generation->member[i];
@@ -66,7 +78,7 @@ static void save_member(const struct adp_host_beyond *b, const struct adp_editio
 
 int adp_host_save(adp_runtime *rt, struct adp_error *err)
 {
-    const struct adp_host_beyond *b = rt->options.beyond;
+    const struct adp_beyond *b = rt->options.beyond;
     if (!b)
         return adp_error_set(err, ADP_ESTATE, "nothing outlives this process");
     int code = adp_host_enter(rt, err);

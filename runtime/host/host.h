@@ -7,6 +7,7 @@
 #ifndef ADP_RUNTIME_HOST_H
 #define ADP_RUNTIME_HOST_H
 
+#include "core/beyond.h"
 #include "core/clock.h"
 #include "core/decide.h"
 #include "core/log.h"
@@ -26,31 +27,6 @@ struct adp_host_scene {
     bool watched;         /* decisions are of samples, not of requests: lines say so */
 };
 
-/* What outlives this process: a region that somebody else drains, and what policies saved
- * into it. The functions are called by [control] calls of the runtime, with `ctx`. A key is a
- * policy's name, with "#2" behind it for the second of that name. */
-struct adp_host_beyond {
-    struct adp_region *region; /* as another writer left it, or fresh */
-    bool recording;
-    void *ctx;
-    /* What was saved under a key, and when, mono; NULL: nothing. Used until the call ends. */
-    const void *(*saved)(void *ctx, const char *key, size_t *ret_len,
-                         uint64_t *ret_saved_ns);
-    /* Whether the policy is not to be created and not to be asked, until a reload. */
-    bool (*quarantined)(void *ctx, const char *key);
-    /* The keys of a generation's policies, before it is in force. */
-    void (*policies)(void *ctx, uint32_t generation, const char *const *keys, uint32_t n);
-    /* A place for `cap` bytes to be saved under a key, NULL: none; and how many were. */
-    void *(*save_begin)(void *ctx, const char *key, size_t cap);
-    void (*save_end)(void *ctx, size_t len, uint64_t now_ns);
-    /* Around create, save and destroy; NULL: over. */
-    void (*within)(void *ctx, const char *key, uint64_t now_ns);
-    /* Has the log go elsewhere from now on (path, rotation, keep), or only tries whether it
-     * could. NULL: it cannot. */
-    int (*move_log)(void *ctx, const struct adp_log_options *log, bool only_try,
-                    struct adp_error *err);
-};
-
 struct adp_host_options {
     const struct adp_clock *clock; /* NULL: the machine's */
     uint64_t instance;             /* names this writer in the log; 0: made up */
@@ -58,9 +34,8 @@ struct adp_host_options {
     bool no_log;      /* record nothing, whatever the configuration says */
     uint32_t lanes;   /* 0: 16 */
     uint32_t ring_kb; /* of each lane, a power of two; 0: 4096 */
-    const struct adp_host_beyond
-        *beyond; /* NULL: nothing outlives it. Then no log is written
-                                             here; lanes and ring_kb are the region's */
+    const struct adp_beyond *beyond; /* NULL: nothing outlives it. Else no log is written
+                                      here; lanes and ring_kb are the region's */
     const struct adp_host_scene *scene; /* NULL: as configured */
     bool serving; /* serve: and scrape: are the caller's, and not reported as unused */
 };
@@ -87,6 +62,10 @@ int adp_host_reload_text(adp_runtime *rt, const char *text, const char *name,
 /* Saves the state of all policies that have some to what is beyond: to be called each second
  * or so. ADP_ESTATE: nothing is. [control] */
 int adp_host_save(adp_runtime *rt, struct adp_error *err);
+
+/* Records a request that was answered by on_error in place of a process that had not come to
+ * decide it (core/recover.h). [hot], the lane's thread */
+void adp_host_answered(adp_lane *lane);
 
 /* Of the configuration in force. Borrowed until the next reload. [control] */
 const struct adp_config *adp_host_config(const adp_runtime *rt);

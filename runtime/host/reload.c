@@ -296,7 +296,7 @@ static bool same_path(const struct adp_edition *a, const struct adp_edition *b)
 static int place_log(const struct adp_runtime *rt, const struct adp_log_options *log,
                      bool only_try, struct adp_error *err)
 {
-    const struct adp_host_beyond *b = rt->options.beyond;
+    const struct adp_beyond *b = rt->options.beyond;
     if (b)
         return b->move_log ? b->move_log(b->ctx, log, only_try, err) : 0;
     if (only_try)

@@ -35,8 +35,8 @@ struct adp_edition {
     char *log_path; /* absolute; NULL: none */
     struct adp_supply supply[ADP_MAX_KNOWN];
     uint32_t n_supply;
-    const struct adp_host_beyond *beyond; /* the runtime's; NULL: none */
-    const struct adp_clock *clock;        /* the runtime's */
+    const struct adp_beyond *beyond; /* the runtime's; NULL: none */
+    const struct adp_clock *clock;   /* the runtime's */
     uint64_t
         saved_ns[ADP_MAX_POLICIES]; /* of the state it was made from, beyond; 0: none */
     char key[ADP_MAX_POLICIES][ADP_SIGNAL_NAME + 5];

@@ -39,23 +39,31 @@ static size_t unsent(const struct adp_http_conn *conn)
     return conn->flight.len - conn->flight_at + conn->ready.len;
 }
 
+static bool is_partly_read(const struct adp_http_conn *conn)
+{
+    return conn->phase == ADP_HTTP_READING_HEAD || conn->phase == ADP_HTTP_READING_BODY ||
+           conn->behind || conn->reaching;
+}
+
+static bool is_partly_written(const struct adp_http_conn *conn)
+{
+    const struct adp_http_slot *first = &conn->slots[conn->first];
+    /* A begun stream is no longer owed as a whole: it is partly written for good. */
+    return conn->flight.len || (conn->n && first->streaming && !first->answered);
+}
+
 static void tell(struct adp_http_conn *conn)
 {
     const struct adp_http_calls *calls = &conn->env->calls;
     if (!calls->standing)
         return;
-    const struct adp_http_slot *first = &conn->slots[conn->first];
-    /* A begun stream is no longer owed as a whole: it is partly written for good. */
-    bool streaming = conn->n && first->streaming && !first->answered;
     struct adp_http_standing standing = {
         .fd = conn->phase == ADP_HTTP_CLOSED ? -1 : conn->fd,
         .owed = conn->n + conn->unwritten,
         .heads = conn->heads,
         .last = conn->last,
-        .partly_read = conn->phase == ADP_HTTP_READING_HEAD ||
-                       conn->phase == ADP_HTTP_READING_BODY || conn->behind ||
-                       conn->reaching,
-        .partly_written = conn->flight.len || streaming,
+        .partly_read = is_partly_read(conn),
+        .partly_written = is_partly_written(conn),
     };
     calls->standing(calls->ctx, conn->index, &standing);
 }
@@ -545,6 +553,12 @@ void adp_http_conn_progress(struct adp_http_conn *conn, uint64_t now_ns)
 bool adp_http_conn_is_quiet(const struct adp_http_conn *conn)
 {
     return conn->phase != ADP_HTTP_CLOSED && !conn->n && !unsent(conn);
+}
+
+bool adp_http_conn_is_partly(const struct adp_http_conn *conn)
+{
+    return conn->phase != ADP_HTTP_CLOSED &&
+           (is_partly_read(conn) || is_partly_written(conn));
 }
 
 bool adp_http_conn_may_resume(const struct adp_http_conn *conn)

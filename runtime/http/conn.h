@@ -133,6 +133,8 @@ enum adp_http_next adp_http_conn_next(struct adp_http_conn *conn);
 bool adp_http_conn_may_resume(const struct adp_http_conn *conn);
 /* Owes nothing, is owed nothing: may be closed for others' sake. */
 bool adp_http_conn_is_quiet(const struct adp_http_conn *conn);
+/* Within a request or an answer: nobody else could go on with it. */
+bool adp_http_conn_is_partly(const struct adp_http_conn *conn);
 /* The server drains: no more requests after what has begun. */
 void adp_http_conn_drain(struct adp_http_conn *conn);
 /* There are too many: answers 503, unasked. */

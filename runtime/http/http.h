@@ -262,6 +262,12 @@ void adp_http_server_tick(struct adp_http_server *server);
  * also from a signal handler */
 void adp_http_server_drain(struct adp_http_server *server, uint32_t within_ms);
 
+/* For a process whose connections another goes on with: stops accepting, reads only on where a
+ * request has begun, and takes no other; once no connection is partly read or partly written, or
+ * after `within_ms`, run() returns and leaves all of them open as they were told to stand. The
+ * first call's time holds. [any] */
+void adp_http_server_leave(struct adp_http_server *server, uint32_t within_ms);
+
 struct adp_http_counts adp_http_server_counts(const struct adp_http_server *server);
 
 /* The sentence for a negative code of this room's. Static. [any] */

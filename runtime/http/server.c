@@ -64,16 +64,17 @@ struct adp_http_server {
     struct adp_http_env env;
     struct adp_http_clock clock;
     uv_loop_t loop;
-    uv_timer_t timer, cut_off;
-    uv_async_t drain;
+    uv_timer_t timer, cut_off, left_at;
+    uv_async_t asked;
     uv_idle_t turn;
     struct listener *listeners;
     struct watch *watches;
     struct peer **peers; /* max_peers of them, n_peers made */
     uint32_t max_peers, n_peers;
     struct peer *free, *later;
-    _Atomic uint32_t
-        drain_ms; /* UINT32_MAX: not asked for. Relaxed: uv_async_send orders it */
+    /* UINT32_MAX: not asked for. Relaxed: uv_async_send orders them */
+    _Atomic uint32_t drain_ms, leave_ms;
+    bool leaving, left;
     int64_t date_s;
     char scratch[READ_BYTES]; /* what was just read */
 };
@@ -134,6 +135,20 @@ static void end_if_drained(struct adp_http_server *server)
 {
     if (server->env.draining && !server->env.counts.open)
         uv_stop(&server->loop);
+}
+
+/* When leaving, run() returns when nobody is within a request or an answer. */
+static void end_if_left(struct adp_http_server *server)
+{
+    if (!server->leaving || server->left)
+        return;
+    for (uint32_t i = 0; i < server->n_peers; i++) {
+        const struct peer *peer = server->peers[i];
+        if (peer->open && adp_http_conn_is_partly(&peer->conn))
+            return;
+    }
+    server->left = true;
+    uv_stop(&server->loop);
 }
 
 static void on_peer_closed(uv_handle_t *handle)
@@ -268,7 +283,8 @@ static void settle(struct peer *peer)
     peer->busy = false;
     switch (adp_http_conn_next(&peer->conn)) {
     case ADP_HTTP_READ:
-        set_reading(peer, !peer->conn.ended);
+        set_reading(peer, !peer->conn.ended && (!peer->server->leaving ||
+                                                adp_http_conn_is_partly(&peer->conn)));
         break;
     case ADP_HTTP_WAIT:
         set_reading(peer, false);
@@ -283,6 +299,7 @@ static void settle(struct peer *peer)
         close_peer(peer);
         break;
     }
+    end_if_left(peer->server);
 }
 
 /* Settles those that wait for it; who comes back while this runs is for the next turn. */
@@ -588,19 +605,20 @@ static void on_cut_off(uv_timer_t *timer)
     end_if_drained(server);
 }
 
-static void on_drain(uv_async_t *async)
+static void close_listeners(struct adp_http_server *server)
 {
-    struct adp_http_server *server = async->data;
-    uint32_t within_ms = atomic_load_explicit(&server->drain_ms, memory_order_relaxed);
-    if (within_ms == UINT32_MAX)
-        return;
+    for (struct listener *l = server->listeners; l; l = l->next)
+        if (!uv_is_closing(&l->io.handle))
+            uv_close(&l->io.handle, on_listener_closed);
+}
+
+static void drain(struct adp_http_server *server, uint32_t within_ms)
+{
     bool first = !server->env.draining;
     server->env.draining = true;
     if (first || uv_timer_get_due_in(&server->cut_off) > within_ms)
         uv_timer_start(&server->cut_off, on_cut_off, within_ms, 0);
-    for (struct listener *l = server->listeners; l; l = l->next)
-        if (!uv_is_closing(&l->io.handle))
-            uv_close(&l->io.handle, on_listener_closed);
+    close_listeners(server);
     for (uint32_t i = 0; i < server->n_peers; i++) {
         struct peer *peer = server->peers[i];
         if (!peer->open)
@@ -611,6 +629,44 @@ static void on_drain(uv_async_t *async)
     end_if_drained(server);
 }
 
+static void on_left(uv_timer_t *timer)
+{
+    struct adp_http_server *server = timer->data;
+    server->left = true;
+    uv_stop(&server->loop);
+}
+
+static void leave(struct adp_http_server *server, uint32_t within_ms)
+{
+    if (server->leaving)
+        return;
+    server->leaving = true;
+    uv_timer_start(&server->left_at, on_left, within_ms, 0);
+    close_listeners(server);
+    for (uint32_t i = 0; i < server->n_peers; i++)
+        settle(server->peers[i]);
+    end_if_left(server);
+}
+
+static void on_asked(uv_async_t *async)
+{
+    struct adp_http_server *server = async->data;
+    uint32_t drain_ms = atomic_load_explicit(&server->drain_ms, memory_order_relaxed);
+    uint32_t leave_ms = atomic_load_explicit(&server->leave_ms, memory_order_relaxed);
+    if (leave_ms != UINT32_MAX)
+        leave(server, leave_ms);
+    if (drain_ms != UINT32_MAX)
+        drain(server, drain_ms);
+}
+
+void adp_http_server_leave(struct adp_http_server *server, uint32_t within_ms)
+{
+    uint32_t none = UINT32_MAX;
+    atomic_compare_exchange_strong_explicit(&server->leave_ms, &none, within_ms,
+                                            memory_order_relaxed, memory_order_relaxed);
+    uv_async_send(&server->asked);
+}
+
 void adp_http_server_drain(struct adp_http_server *server, uint32_t within_ms)
 {
     uint32_t asked = atomic_load_explicit(&server->drain_ms, memory_order_relaxed);
@@ -618,7 +674,7 @@ void adp_http_server_drain(struct adp_http_server *server, uint32_t within_ms)
                                     &server->drain_ms, &asked, within_ms,
                                     memory_order_relaxed, memory_order_relaxed)) {
     }
-    uv_async_send(&server->drain);
+    uv_async_send(&server->asked);
 }
 
 /* --- the server */
@@ -659,14 +715,14 @@ int adp_http_server_watch(struct adp_http_server *server, int fd,
 void adp_http_server_run(struct adp_http_server *server)
 {
     adp_http_server_tick(server);
-    while (!server->env.draining || server->env.counts.open)
+    while (!server->left && (!server->env.draining || server->env.counts.open))
         uv_run(&server->loop, UV_RUN_DEFAULT);
 }
 
 bool adp_http_server_step(struct adp_http_server *server)
 {
     uv_run(&server->loop, UV_RUN_NOWAIT);
-    return !server->env.draining || server->env.counts.open;
+    return !server->left && (!server->env.draining || server->env.counts.open);
 }
 
 struct adp_http_counts adp_http_server_counts(const struct adp_http_server *server)
@@ -695,7 +751,7 @@ static void ignore_sigpipe(void)
         signal(SIGPIPE, SIG_IGN);
 }
 
-/* The loop and its four handles. Either all of it is there or none. */
+/* The loop and its five handles. Either all of it is there or none. */
 static int init_loop(struct adp_http_server *server)
 {
     int r = uv_loop_init(&server->loop);
@@ -703,10 +759,11 @@ static int init_loop(struct adp_http_server *server)
         return r;
     uv_timer_init(&server->loop, &server->timer);
     uv_timer_init(&server->loop, &server->cut_off);
+    uv_timer_init(&server->loop, &server->left_at);
     uv_idle_init(&server->loop, &server->turn);
-    server->timer.data = server->cut_off.data = server->turn.data = server->drain.data =
-        server;
-    r = uv_async_init(&server->loop, &server->drain, on_drain);
+    server->timer.data = server->cut_off.data = server->left_at.data = server->turn.data =
+        server->asked.data = server;
+    r = uv_async_init(&server->loop, &server->asked, on_asked);
     if (r < 0) {
         uv_loop_close(&server->loop); /* none of the others has been started */
         return r;
@@ -734,6 +791,7 @@ int adp_http_server_create(struct adp_http_server **ret,
     server->date_s = -1;
     server->max_peers = limits.connections + ADP_HTTP_SPARE;
     atomic_init(&server->drain_ms, UINT32_MAX);
+    atomic_init(&server->leave_ms, UINT32_MAX);
     server->peers = calloc(server->max_peers, sizeof(struct peer *));
     r = server->peers ? init_loop(server) : UV_ENOMEM;
     if (r < 0) {
@@ -751,17 +809,16 @@ void adp_http_server_destroy(struct adp_http_server *server)
 {
     if (!server)
         return;
-    for (struct listener *l = server->listeners; l; l = l->next)
-        if (!uv_is_closing(&l->io.handle))
-            uv_close(&l->io.handle, on_listener_closed);
+    close_listeners(server);
     for (struct watch *w = server->watches; w; w = w->next)
         uv_close((uv_handle_t *)&w->poll, on_watch_closed);
     server->env.draining = true; /* nobody who waits is accepted any more */
     close_all_peers(server);
     uv_close((uv_handle_t *)&server->timer, NULL);
     uv_close((uv_handle_t *)&server->cut_off, NULL);
+    uv_close((uv_handle_t *)&server->left_at, NULL);
     uv_close((uv_handle_t *)&server->turn, NULL);
-    uv_close((uv_handle_t *)&server->drain, NULL);
+    uv_close((uv_handle_t *)&server->asked, NULL);
     while (uv_loop_close(&server->loop) == UV_EBUSY)
         uv_run(&server->loop, UV_RUN_DEFAULT);
     for (uint32_t i = 0; i < server->n_peers; i++) {

@@ -16,44 +16,6 @@ static const uint64_t SAVE_NS = 1000000000u;
 /* No policy's name: those begin with a letter. */
 static const char CONFIG_KEY[] = "#config";
 
-/* --- what the host asks for --- */
-
-static const void *saved(void *ctx, const char *key, size_t *ret_len, uint64_t *ret_ns)
-{
-    return adp_worker_saved(ctx, key, ret_len, ret_ns);
-}
-
-static bool quarantined(void *ctx, const char *key)
-{
-    return adp_worker_order(ctx, key) == ADP_ORDER_QUARANTINE;
-}
-
-static void policies(void *ctx, uint32_t generation, const char *const *keys, uint32_t n)
-{
-    adp_worker_policies(ctx, generation, keys, n);
-}
-
-static void *save_begin(void *ctx, const char *key, size_t cap)
-{
-    return adp_worker_save_begin(ctx, key, cap);
-}
-
-static void save_end(void *ctx, size_t len, uint64_t now_ns)
-{
-    adp_worker_save_end(ctx, len, now_ns);
-}
-
-static void within(void *ctx, const char *key, uint64_t now_ns)
-{
-    adp_worker_within(ctx, key, now_ns);
-}
-
-static int move_log(void *ctx, const struct adp_log_options *log, bool only_try,
-                    struct adp_error *err)
-{
-    return adp_worker_log(ctx, log, only_try, err);
-}
-
 /* --- attaching --- */
 
 /* What is for the supervisor alone. */
@@ -76,18 +38,7 @@ int adp_above_attach(struct adp_sidecar *s, adp_error *err)
     int code = adp_worker_attach(&s->worker, err);
     if (code < 0)
         return code;
-    s->beyond = (struct adp_host_beyond) {
-        .region = adp_worker_region(s->worker),
-        .recording = adp_worker_records(s->worker),
-        .ctx = s->worker,
-        .saved = saved,
-        .quarantined = quarantined,
-        .policies = policies,
-        .save_begin = save_begin,
-        .save_end = save_end,
-        .within = within,
-        .move_log = move_log,
-    };
+    adp_worker_beyond(s->worker, &s->beyond);
     return 0;
 }
 
@@ -177,6 +128,8 @@ void adp_above_owe_decision(struct adp_loop *loop, uint32_t kind,
     if (!loop->sidecar->worker)
         return;
     adp_owed_write(note, manner, d);
+    if (!d)
+        adp_owed_mark(note, loop->desk.lane);
     adp_above_owe(loop, kind, note);
 }
 
@@ -189,6 +142,24 @@ static void answer_outcome(struct adp_loop *loop, const struct adp_http_request 
         adp_refuse(loop, request, 503, "this outcome was lost when a policy failed");
 }
 
+/* By on_error, where nothing was decided; which then has its line. */
+static void answer_decision(struct adp_loop *loop, uint64_t exchange,
+                            const struct adp_owed *owed, bool object)
+{
+    struct adp_owed_manner manner = { .gateway = ADP_GATEWAY_NATIVE };
+    adp_decision d;
+    bool said = owed->kind == ADP_OWED_AUTH || owed->kind == ADP_OWED_DECIDE;
+    if (!said || !adp_owed_read(owed->note, &manner, &d)) {
+        adp_owed_fault(adp_host_config(loop->sidecar->rt), &d);
+        if (!said || !adp_owed_is_recorded(owed->note, &loop->sidecar->found))
+            adp_host_answered(loop->desk.lane);
+    }
+    if (object)
+        adp_decide_reply(loop, exchange, manner.always200, &d);
+    else
+        adp_auth_reply(loop, exchange, manner.gateway, &d);
+}
+
 /* In place of the one before. */
 static void answer_owed(struct adp_loop *loop, uint64_t exchange,
                         const struct adp_owed *owed)
@@ -196,19 +167,14 @@ static void answer_owed(struct adp_loop *loop, uint64_t exchange,
     const struct adp_http_request again = { .exchange = exchange,
                                             .method = ADP_HTTP_GET,
                                             .minor = 1 };
-    struct adp_owed_manner manner;
-    adp_decision d;
     uint32_t status = (uint32_t)owed->note[0];
     switch (owed->kind) {
     case ADP_OWED_UNKNOWN:
     case ADP_OWED_AUTH:
+        answer_decision(loop, exchange, owed, false);
+        break;
     case ADP_OWED_DECIDE:
-        if (!adp_owed_read(owed->note, &manner, &d))
-            adp_owed_fault(adp_host_config(loop->sidecar->rt), &d);
-        if (owed->kind == ADP_OWED_DECIDE)
-            adp_decide_reply(loop, exchange, manner.always200, &d);
-        else
-            adp_auth_reply(loop, exchange, manner.gateway, &d);
+        answer_decision(loop, exchange, owed, true);
         break;
     case ADP_OWED_OUTCOME:
         answer_outcome(loop, &again, owed->note[0]);
@@ -218,7 +184,10 @@ static void answer_owed(struct adp_loop *loop, uint64_t exchange,
                    "the request was refused");
         break;
     default:
-        adp_loop_answer_again(loop, &again, owed->kind - ADP_OWED_ENDPOINT);
+        if (adp_loop_decides(owed->kind - ADP_OWED_ENDPOINT))
+            answer_decision(loop, exchange, owed, true);
+        else
+            adp_loop_answer_again(loop, &again, owed->kind - ADP_OWED_ENDPOINT);
     }
 }
 
@@ -235,6 +204,25 @@ static void adopt(struct adp_loop *loop, const struct adp_held *held)
         answer_owed(loop, exchange[k], &held->owed[k]);
 }
 
+/* Each thread ends where nothing of its connections is half done, and the last one ends us: all
+ * that was decided and owed lies above, and what else is here is too large. */
+static void step_down(struct adp_sidecar *s, uint32_t within_ms)
+{
+    atomic_store(&s->leaving, true);
+    for (uint32_t i = 0; i < s->n_loops; i++)
+        adp_http_server_leave(s->loop[i].server, within_ms);
+    if (s->spoa)
+        adp_spoa_leave(s->spoa, within_ms);
+}
+
+void adp_above_depart(void *ctx)
+{
+    struct adp_sidecar *s = ctx;
+    if (atomic_load(&s->leaving) &&
+        atomic_fetch_add(&s->departed, 1) + 1 == s->n_loops + (s->spoa ? 1 : 0))
+        _exit(0);
+}
+
 static void on_word(void *ctx, int fd)
 {
     struct adp_sidecar *s = ctx;
@@ -246,6 +234,9 @@ static void on_word(void *ctx, int fd)
             return;
         case ADP_TELL_DRAIN:
             adp_sidecar_stop_within(s, within_ms);
+            break;
+        case ADP_TELL_STEP_DOWN:
+            step_down(s, within_ms);
             break;
         case ADP_TELL_RELOAD:
             adp_sidecar_reload(s);
@@ -264,7 +255,7 @@ static void adopt_spop(struct adp_sidecar *s, const struct adp_held *held)
         return;
     }
     adp_owed_fault(adp_host_config(s->rt), &fault);
-    adp_spoa_adopt_take(s->spoa, held, &fault);
+    adp_spoa_adopt_take(s->spoa, held, &fault, &s->found);
 }
 
 /* Told to stop before it began, which the answers should say. */
@@ -281,6 +272,7 @@ void adp_above_adopt(struct adp_sidecar *s)
     if (!s->worker)
         return;
     look_above(s);
+    adp_owed_count(&s->found, adp_worker_region(s->worker));
     for (uint32_t i = 0; i < adp_worker_inherited(s->worker); i++) {
         struct adp_loop *loop = &s->loop[i % s->n_loops];
         if (!adp_worker_adopt(s->worker, i, &held))

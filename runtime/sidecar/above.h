@@ -56,5 +56,7 @@ void adp_above_owe_decision(struct adp_loop *loop, uint32_t kind,
                             struct adp_owed_manner manner, const adp_decision *d);
 /* The loop lives, `now_ns`; 0: it has ended. [hot] */
 void adp_above_beat(struct adp_loop *loop, uint64_t now_ns);
+/* A thread of this adp_sidecar answers nobody any more. */
+void adp_above_depart(void *sidecar);
 
 #endif

@@ -292,13 +292,9 @@ void adp_decide_reply(struct adp_loop *loop, uint64_t exchange, bool always200,
 }
 
 static void decide(struct adp_loop *loop, const struct adp_http_request *request,
-                   const struct asked *a)
+                   struct adp_owed_manner manner, const struct asked *a)
 {
-    struct adp_http_text word;
     adp_decision d;
-    const struct adp_owed_manner manner = { .always200 = adp_http_query_find(
-                                                request, "always200", &word) };
-    adp_above_owe_decision(loop, ADP_OWED_DECIDE, manner, NULL);
     adp_desk_decide(&loop->desk, &a->facts, a->metrics, a->n_metrics, &d);
     adp_above_owe_decision(loop, ADP_OWED_DECIDE, manner, &d);
     adp_decide_reply(loop, request->exchange, manner.always200, &d);
@@ -307,9 +303,14 @@ static void decide(struct adp_loop *loop, const struct adp_http_request *request
 void adp_decide_answer(struct adp_loop *loop, const struct adp_http_request *request)
 {
     struct asked a = { 0 };
+    struct adp_http_text word;
+    const struct adp_owed_manner manner = { .always200 = adp_http_query_find(
+                                                request, "always200", &word) };
+    /* Reading it takes long enough for another thread to end us. */
+    adp_above_owe_decision(loop, ADP_OWED_DECIDE, manner, NULL);
     adp_desk_clear(&loop->desk);
     if (read_asked(&loop->desk, &a, request))
-        decide(loop, request, &a);
+        decide(loop, request, manner, &a);
     else
         adp_refuse(loop, request, 400, "%s", a.wrong);
     json_decref(a.root);

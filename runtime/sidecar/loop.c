@@ -169,6 +169,12 @@ static void answer_endpoint(struct adp_loop *loop, const struct adp_http_request
         e->answer(loop, request);
 }
 
+bool adp_loop_decides(uint32_t i)
+{
+    return i < sizeof endpoints / sizeof endpoints[0] &&
+           endpoints[i].answer == adp_decide_answer;
+}
+
 void adp_loop_answer_again(struct adp_loop *loop, const struct adp_http_request *request,
                            uint32_t i)
 {

@@ -3,10 +3,16 @@
  *   0  the decision's id
  *   1  retry_after_ms | status << 32
  *   2  flags | action << 8 | policy_action << 12 | gateway << 16 | reason << 32
+ * and of what is not decided yet:
+ *   0  records of the lane so far
+ *   1  the lane
  * of a frame:
  *   0  frame | stream << 32
  *   1  the decision's id
- *   2  flags | action << 8 | reason << 12 | status << 16 | retry_after_ms << 32 */
+ *   2  flags | action << 8 | reason << 12 | status << 16 | retry_after_ms << 32
+ * and of one that is not decided yet:
+ *   1  records of the lane so far
+ *   2  the lane << 16 */
 #include "runtime/sidecar/owed.h"
 
 #include "core/reason.h"
@@ -83,6 +89,36 @@ bool adp_owed_read(const uint64_t note[3], struct adp_owed_manner *ret_manner,
     return true;
 }
 
+static uint64_t records_of(const struct adp_region *region, uint32_t lane)
+{
+    return atomic_load_explicit(&adp_region_ring(region, lane)->next_seq,
+                                memory_order_relaxed);
+}
+
+void adp_owed_count(struct adp_owed_records *ret, const struct adp_region *region)
+{
+    *ret = (struct adp_owed_records) { 0 };
+    for (uint32_t lane = 1; lane <= adp_region_shape(region)->lanes; lane++)
+        ret->of[lane] = records_of(region, lane);
+}
+
+static bool is_recorded(const struct adp_owed_records *until, uint64_t lane,
+                        uint64_t records)
+{
+    return lane && lane <= ADP_MAX_LANES && until->of[lane] != records;
+}
+
+void adp_owed_mark(uint64_t note[3], const adp_lane *lane)
+{
+    note[0] = records_of(lane->region, lane->number);
+    note[1] = lane->number;
+}
+
+bool adp_owed_is_recorded(const uint64_t note[3], const struct adp_owed_records *until)
+{
+    return is_recorded(until, note[1], note[0]);
+}
+
 /* Reasons in four bits; the last is the host's own. */
 enum { FRAME_REASONS = 15 };
 
@@ -125,6 +161,18 @@ bool adp_owed_read_frame(const uint64_t note[3], uint64_t *ret_stream,
         .id = note[1],
     };
     return true;
+}
+
+void adp_owed_mark_frame(uint64_t note[3], const adp_lane *lane)
+{
+    note[1] = records_of(lane->region, lane->number);
+    note[2] = (uint64_t)lane->number << 16;
+}
+
+bool adp_owed_frame_is_recorded(const uint64_t note[3],
+                                const struct adp_owed_records *until)
+{
+    return is_recorded(until, note[2] >> 16 & 0xffffu, note[1]);
 }
 
 void adp_owed_fault(const struct adp_config *config, adp_decision *ret)

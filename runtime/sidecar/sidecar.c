@@ -137,7 +137,8 @@ int adp_sidecar_make_spoa(struct adp_sidecar *s, adp_error *err)
     if (code == 0)
         code = adp_spoa_create(&s->spoa, &s->spop_desk, err);
     if (code == 0 && s->worker)
-        adp_spoa_supervise(s->spoa, s->worker, s->n_loops * adp_above_places(&s->serve));
+        adp_spoa_supervise(s->spoa, s->worker, s->n_loops * adp_above_places(&s->serve),
+                           adp_above_depart, s);
     return code;
 }
 
@@ -313,6 +314,7 @@ static void *serve(void *ctx)
     struct adp_loop *loop = ctx;
     adp_http_server_run(loop->server);
     adp_above_beat(loop, 0);
+    adp_above_depart(loop->sidecar);
     return NULL;
 }
 

@@ -3,6 +3,7 @@
 #include "runtime/sidecar/spoa.h"
 
 #include "core/error.h"
+#include "runtime/host/host.h"
 #include "runtime/sidecar/board.h"
 #include "runtime/sidecar/owed.h"
 #include "runtime/sidecar/spop.h"
@@ -18,7 +19,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { LISTENERS = 16, EVENTS = 64, TURNS = 16, PERIOD_MS = 1000 };
+enum { LISTENERS = 16, EVENTS = 64, TURNS = 16, PERIOD_MS = 1000, LEAVING_MS = 5 };
 
 /* One connection. */
 struct peer {
@@ -29,10 +30,11 @@ struct peer {
     uint64_t waits_ns; /* since when it has had something to take, or to send first; 0 */
     /* For the supervisor: */
     struct adp_spoa *of;
-    uint32_t owed; /* acknowledgements of which nothing was sent */
-    bool within;   /* something was read that is no whole NOTIFY */
-    bool writing;  /* something was sent that is no whole frame */
-    bool noted;    /* the newest owed is this: */
+    uint32_t owed;  /* acknowledgements of which nothing was sent */
+    uint32_t stale; /* bytes at the front of the socket that were taken as frames */
+    bool within;    /* something was read that is no whole NOTIFY */
+    bool writing;   /* something was sent that is no whole frame */
+    bool noted;     /* the newest owed is this: */
     uint64_t stream, frame;
 };
 
@@ -43,7 +45,11 @@ struct adp_spoa {
     uint32_t n_listeners, n_peers;
     struct adp_worker *worker; /* NULL: nobody is above */
     uint32_t first_place;
+    void (*departed)(void *ctx);
+    void *departed_ctx;
     bool accepting;
+    bool leaving;              /* the thread has seen that there is: */
+    _Atomic uint64_t leave_ns; /* when to be gone at the latest; 0: it need not */
     pthread_t thread;
     bool running;
     _Atomic bool stop;
@@ -96,11 +102,16 @@ int adp_spoa_listen(struct adp_spoa *spoa, int fd, adp_error *err)
 
 /* Tells this protocol from HTTP, whose notes have that bit for the 64th of those owed at most. */
 static const uint64_t OURS = UINT64_C(1) << 63;
-enum { MOST_OWED = 32 };
+enum { MOST_OWED = 32, STALE = 32 /* from this bit on, above what was agreed to */ };
 
 static uint32_t place_of(const struct adp_spoa *s, const struct peer *p)
 {
     return s->first_place + (uint32_t)(p - s->peer);
+}
+
+static bool is_partly_read(const struct peer *p)
+{
+    return p->within || !adp_spop_agreed(p->spop);
 }
 
 static void tell(struct adp_spoa *s, const struct peer *p)
@@ -110,9 +121,9 @@ static void tell(struct adp_spoa *s, const struct peer *p)
     const struct adp_standing now = {
         .fd = p->fd,
         .owed = p->owed,
-        .note = OURS | adp_spop_agreed(p->spop),
+        .note = OURS | (uint64_t)p->stale << STALE | adp_spop_agreed(p->spop),
         .last = p->next == ADP_SPOP_OVER,
-        .partly_read = p->within || !adp_spop_agreed(p->spop),
+        .partly_read = is_partly_read(p),
         .partly_written = p->writing,
     };
     adp_worker_stand(s->worker, place_of(s, p), &now);
@@ -128,8 +139,11 @@ static void tell_gone(struct adp_spoa *s, const struct peer *p)
 static void note(struct peer *p, const adp_decision *d)
 {
     uint64_t words[3];
-    if (p->noted && adp_owed_write_frame(words, p->stream, p->frame, d))
-        adp_worker_owe(p->of->worker, place_of(p->of, p), ADP_OWED_SPOP, words);
+    if (!p->noted || !adp_owed_write_frame(words, p->stream, p->frame, d))
+        return;
+    if (!d)
+        adp_owed_mark_frame(words, p->of->desk->lane);
+    adp_worker_owe(p->of->worker, place_of(p->of, p), ADP_OWED_SPOP, words);
 }
 
 static void on_decided(void *ctx, const adp_decision *d)
@@ -138,8 +152,10 @@ static void on_decided(void *ctx, const adp_decision *d)
 }
 
 void adp_spoa_supervise(struct adp_spoa *spoa, struct adp_worker *worker,
-                        uint32_t first_place)
+                        uint32_t first_place, void (*departed)(void *ctx), void *ctx)
 {
+    spoa->departed = departed;
+    spoa->departed_ctx = ctx;
     spoa->worker = worker;
     spoa->first_place = first_place;
 }
@@ -154,6 +170,7 @@ bool adp_spoa_was(const struct adp_held *held)
 /* Listeners wake us only while there is room. */
 static void set_accepting(struct adp_spoa *s, bool accepting)
 {
+    accepting &= !s->leaving;
     if (s->accepting == accepting)
         return;
     s->accepting = accepting;
@@ -259,26 +276,40 @@ static bool take_bytes(struct peer *p, char *room, size_t cap)
     return true;
 }
 
-/* The whole frame at the front of the socket, and nothing behind it: should this process end of
- * it, the others are there for the next. */
-static bool take_frame(struct adp_spoa *s, struct peer *p, const char *seen, size_t len)
+/* One whole frame of those that were looked at. It stays in the socket, and is told as to be taken
+ * out of it: should this process end of it, the next one answers it and finds the others there. */
+static void take_frame(struct adp_spoa *s, struct peer *p, const char *seen, size_t len)
 {
     size_t cap;
     p->noted = adp_spop_agreed(p->spop) &&
                adp_spop_asks(seen, len, &p->stream, &p->frame) &&
                p->stream <= UINT32_MAX && p->frame <= UINT32_MAX;
-    p->within = true;
-    tell(s, p);
-    char *room = adp_spop_room(p->spop, &cap);
-    ssize_t n = recv(p->fd, room, len, MSG_DONTWAIT);
-    if (n != (ssize_t)len) /* it was there a moment ago */
-        return false;
     p->within = !p->noted;
     p->owed += p->noted;
+    p->stale += (uint32_t)len;
     tell(s, p);
     note(p, NULL);
+    memcpy(adp_spop_room(p->spop, &cap), seen, len);
     p->next = adp_spop_feed(p->spop, len);
     p->within = p->next == ADP_SPOP_WAIT; /* it lies there, and will be owed to nobody */
+}
+
+/* What was taken as frames, out of the socket. False: the connection is gone. */
+static bool take_stale(struct adp_spoa *s, struct peer *p)
+{
+    char seen[ADP_SPOP_FRAME];
+    bool within = p->within;
+    p->within = true; /* until it is told how far that came */
+    tell(s, p);
+    while (p->stale) {
+        size_t most = p->stale < sizeof seen ? p->stale : sizeof seen;
+        ssize_t n = recv(p->fd, seen, most, MSG_DONTWAIT);
+        if (n <= 0) /* it was there a moment ago */
+            return false;
+        p->stale -= (uint32_t)n;
+    }
+    p->within = within;
+    tell(s, p);
     return true;
 }
 
@@ -313,11 +344,12 @@ static bool receive_apart(struct adp_spoa *s, struct peer *p)
     while (n > 0 && p->next == ADP_SPOP_READ && p->owed < MOST_OWED &&
            (len = adp_spop_frame(seen + at, (size_t)n - at)) > 0 &&
            len <= (size_t)n - at) {
-        if (!take_frame(s, p, seen + at, len))
-            return false;
+        take_frame(s, p, seen + at, len);
         at += len;
     }
-    return n <= 0 || at ? true : take_part(s, p, room, cap, 0);
+    if (at)
+        return take_stale(s, p);
+    return n <= 0 || take_part(s, p, room, cap, 0);
 }
 
 /* False: the connection is gone. */
@@ -333,7 +365,7 @@ static bool receive(struct adp_spoa *s, struct peer *p)
 /* --- going on for another process --- */
 
 static bool answer_owed(struct peer *p, const struct adp_held *held,
-                        const adp_decision *fault)
+                        const adp_decision *fault, const struct adp_owed_records *until)
 {
     for (uint32_t k = 0; k < held->standing.owed; k++) {
         const struct adp_owed *o = &held->owed[k];
@@ -341,7 +373,9 @@ static bool answer_owed(struct peer *p, const struct adp_held *held,
         adp_decision d = *fault;
         if (o->kind != ADP_OWED_SPOP)
             return false; /* which frame it was nobody said */
-        adp_owed_read_frame(o->note, &stream, &frame, &d);
+        if (!adp_owed_read_frame(o->note, &stream, &frame, &d) &&
+            !adp_owed_frame_is_recorded(o->note, until))
+            adp_host_answered(p->of->desk->lane);
         if (!adp_spop_answer(p->spop, stream, frame, &d))
             return false;
     }
@@ -349,7 +383,7 @@ static bool answer_owed(struct peer *p, const struct adp_held *held,
 }
 
 void adp_spoa_adopt_take(struct adp_spoa *spoa, const struct adp_held *held,
-                         const adp_decision *fault)
+                         const adp_decision *fault, const struct adp_owed_records *until)
 {
     struct peer *p = NULL;
     if (spoa->n_peers < ADP_SPOA_CONNECTIONS)
@@ -359,8 +393,10 @@ void adp_spoa_adopt_take(struct adp_spoa *spoa, const struct adp_held *held,
     if (!p)
         return;
     p->owed = held->standing.owed;
+    p->stale = (uint32_t)((held->standing.note & ~OURS) >> STALE);
     bool sound = adp_spop_resume(p->spop, (uint32_t)(held->standing.note & UINT32_MAX)) &&
-                 answer_owed(p, held, fault);
+                 p->stale <= ADP_SPOP_FRAME && take_stale(spoa, p) &&
+                 answer_owed(p, held, fault, until);
     tell(spoa, p);
     if (sound)
         begin_peer(spoa, p, EPOLLIN | (p->owed ? (uint32_t)EPOLLOUT : 0));
@@ -370,6 +406,22 @@ void adp_spoa_adopt_take(struct adp_spoa *spoa, const struct adp_held *held,
 
 /* --- serving --- */
 
+static bool may_read(const struct adp_spoa *s, const struct peer *p)
+{
+    return p->next == ADP_SPOP_READ && (!s->leaving || is_partly_read(p));
+}
+
+static void wait_for(struct adp_spoa *s, struct peer *p)
+{
+    size_t left;
+    adp_spop_out(p->spop, &left);
+    uint32_t wanted =
+        (may_read(s, p) ? (uint32_t)EPOLLIN : 0) | (left ? (uint32_t)EPOLLOUT : 0);
+    if (wanted != p->events) /* seldom: answers are taken as they are given */
+        watch(s, EPOLL_CTL_MOD, p->fd, wanted, (uint64_t)(p - s->peer));
+    p->events = wanted;
+}
+
 /* Reads, answers, and says what to wait for. */
 static void serve(struct adp_spoa *s, uint32_t i, uint32_t events)
 {
@@ -378,7 +430,7 @@ static void serve(struct adp_spoa *s, uint32_t i, uint32_t events)
     if (p->fd < 0)
         return;
     bool there = true;
-    if (events & (EPOLLIN | EPOLLHUP | EPOLLERR) && p->next == ADP_SPOP_READ)
+    if (events & (EPOLLIN | EPOLLHUP | EPOLLERR) && may_read(s, p))
         there = receive(s, p);
     there = there && send_out(s, p);
     adp_spop_out(p->spop, &left);
@@ -393,11 +445,7 @@ static void serve(struct adp_spoa *s, uint32_t i, uint32_t events)
     }
     if (left && !p->waits_ns)
         p->waits_ns = adp_board_now_ns();
-    uint32_t wanted = (p->next == ADP_SPOP_READ ? (uint32_t)EPOLLIN : 0) |
-                      (left ? (uint32_t)EPOLLOUT : 0);
-    if (wanted != p->events) /* seldom: answers are taken as they are given */
-        watch(s, EPOLL_CTL_MOD, p->fd, wanted, i);
-    p->events = wanted;
+    wait_for(s, p);
 }
 
 /* Those that take nothing, or never said hello. */
@@ -439,13 +487,43 @@ static void end_all(struct adp_spoa *s)
     }
 }
 
+/* Reads on only where something has begun. */
+static void begin_leaving(struct adp_spoa *s)
+{
+    s->leaving = true;
+    set_accepting(s, false);
+    for (uint32_t i = 0; i < ADP_SPOA_CONNECTIONS; i++)
+        if (s->peer[i].fd >= 0)
+            wait_for(s, &s->peer[i]);
+}
+
+/* Whether the thread may end, since it was asked to leave. */
+static bool has_left(struct adp_spoa *s)
+{
+    uint64_t at_ns = atomic_load_explicit(&s->leave_ns, memory_order_acquire);
+    if (!at_ns)
+        return false;
+    if (!s->leaving)
+        begin_leaving(s);
+    for (uint32_t i = 0; i < ADP_SPOA_CONNECTIONS; i++) {
+        const struct peer *p = &s->peer[i];
+        if (p->fd >= 0 && (is_partly_read(p) || p->writing))
+            return adp_board_now_ns() >= at_ns;
+    }
+    return true;
+}
+
 static void *run(void *ctx)
 {
     struct adp_spoa *s = ctx;
     struct epoll_event events[EVENTS];
     uint64_t looked = adp_board_now_ns();
     while (!atomic_load_explicit(&s->stop, memory_order_acquire)) {
-        int n = epoll_wait(s->epoll, events, EVENTS, PERIOD_MS);
+        if (has_left(s)) {
+            s->departed(s->departed_ctx);
+            return NULL;
+        }
+        int n = epoll_wait(s->epoll, events, EVENTS, s->leaving ? LEAVING_MS : PERIOD_MS);
         for (int i = 0; i < n; i++)
             handle(s, &events[i]);
         uint64_t now = adp_board_now_ns();
@@ -467,6 +545,15 @@ int adp_spoa_start(struct adp_spoa *spoa, adp_error *err)
         return adp_error_set(err, ADP_EIO, "no thread for SPOP: %s", strerror(code));
     spoa->running = true;
     return 0;
+}
+
+void adp_spoa_leave(struct adp_spoa *spoa, uint32_t within_ms)
+{
+    uint64_t one = 1;
+    atomic_store_explicit(&spoa->leave_ns,
+                          adp_board_now_ns() + within_ms * UINT64_C(1000000),
+                          memory_order_release);
+    (void)!write(spoa->woken, &one, sizeof one);
 }
 
 void adp_spoa_stop(struct adp_spoa *spoa)

@@ -7,6 +7,7 @@
 #include "runtime/sidecar/answer.h"
 #include "runtime/sidecar/board.h"
 #include "runtime/sidecar/desk.h"
+#include "runtime/sidecar/owed.h"
 #include "runtime/sidecar/sidecar.h"
 #include "runtime/sidecar/sockets.h"
 #include "runtime/sidecar/spoa.h"
@@ -51,7 +52,10 @@ struct adp_sidecar {
     struct adp_sidecar_options options;
     char folder[PATH_MAX];     /* what relative paths in the configuration start from */
     struct adp_worker *worker; /* NULL: nobody is above */
-    struct adp_host_beyond beyond;
+    struct adp_beyond beyond;
+    struct adp_owed_records found;  /* what the worker before had recorded */
+    _Atomic bool leaving;           /* told to step down */
+    _Atomic uint32_t departed;      /* threads that will answer nobody any more */
     uint64_t saved_ns;              /* when the policies' states were saved last */
     struct adp_config *first;       /* whose `serve:` is in force */
     struct adp_config *config;      /* of the last reload: `scrape:`; may be `first` */
@@ -112,7 +116,9 @@ void adp_decide_reply(struct adp_loop *loop, uint64_t exchange, bool always200,
                       const adp_decision *d);
 void adp_outcome_reply(struct adp_loop *loop, uint64_t exchange,
                        enum adp_outcome_fate fate);
-/* Asks the i-th endpoint of loop.c's again. */
+/* Whether the i-th endpoint of loop.c's decides. */
+bool adp_loop_decides(uint32_t i);
+/* Asks the i-th again. */
 void adp_loop_answer_again(struct adp_loop *loop, const struct adp_http_request *request,
                            uint32_t i);
 /* A status and one sentence, as an object. */

@@ -100,6 +100,7 @@ enum adp_message_kind {
     ADP_MESSAGE_WELCOME = 1,
     ADP_MESSAGE_DRAIN, /* number: ms */
     ADP_MESSAGE_RELOAD,
+    ADP_MESSAGE_STEP_DOWN, /* number: ms */
     /* to the supervisor */
     ADP_MESSAGE_KEEP, /* slot, use, number: index in left + 1, 0: new; and a descriptor */
     ADP_MESSAGE_DROP, /* slot, use */

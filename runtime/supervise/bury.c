@@ -153,6 +153,14 @@ static void look_at_lanes(struct adp_supervisor *s, struct death *d, uint64_t no
     }
 }
 
+/* It stepped down, and was in a policy when it was told to. */
+static void look_at_sentence(struct adp_supervisor *s, struct death *d, uint64_t now_ns)
+{
+    for (uint32_t i = 0; !d->in_policy && i < s->sentence.n_in; i++)
+        suspect(s, d, s->sentence.in[i], now_ns);
+    d->in_policy += s->sentence.n_in;
+}
+
 /* In create, save or destroy. */
 static void look_within(struct adp_supervisor *s, struct death *d, uint64_t now_ns)
 {
@@ -225,6 +233,7 @@ void adp_supervise_bury(struct adp_supervisor *s, int status, uint64_t now_ns)
     renew_rings(s);
     adp_suspect_begin(s);
     look_at_lanes(s, &d, now_ns);
+    look_at_sentence(s, &d, now_ns);
     look_within(s, &d, now_ns);
     if (may_be_anybody(s, &d))
         adp_suspect_all(s, now_ns);

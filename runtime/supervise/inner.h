@@ -35,6 +35,10 @@ struct adp_sentence {
     uint32_t lane;        /* HANG: where; 0: the control thread */
     uint64_t start_ns;    /* of that call */
     uint64_t at_ns;
+    uint64_t
+        kill_ns;   /* MEMORY: it was told to step down, and is killed then; 0: it was */
+    uint32_t n_in; /* MEMORY: policies that lanes were in when it was seen */
+    char in[ADP_MAX_POLICIES][ADP_POLICY_NAME];
 };
 
 struct adp_supervisor {
@@ -96,7 +100,8 @@ void adp_supervise_close_left(struct adp_supervisor *s);
 void adp_supervise_close_kept(struct adp_supervisor *s);
 
 /* --- watch.c */
-/* Kills the worker if it hangs, stalls, has grown too large or does not get ready. */
+/* Kills the worker if it hangs, stalls or does not get ready; has one that has grown too large
+ * step down, and kills it if it does not. */
 void adp_supervise_watch(struct adp_supervisor *s, uint64_t now_ns);
 
 /* --- bury.c */

@@ -16,7 +16,7 @@
  *  2. A worker that ends in any way is followed by another, which inherits each connection
  *     that stood between a whole request and a whole answer, told how many answers of which
  *     kind it owes. One inside a partly read request or partly written answer is closed
- *     and counted: nobody can go on with it.
+ *     and counted: nobody can go on with it. One that grew too large ends between them.
  *  3. The request that a policy died in has a record with the fault (core/recover.h), in
  *     the same log, after all that its lane had recorded before.
  *  4. A policy that a worker died of is started from its saved state the first time within
@@ -46,9 +46,10 @@ struct adp_supervisor;
 enum adp_cause {
     ADP_CAUSE_SIGNAL = 1, /* raised in it, or sent from outside */
     ADP_CAUSE_EXIT,
-    ADP_CAUSE_HANG,   /* a call of a policy took longer than hang_ms: killed */
-    ADP_CAUSE_STALL,  /* one of its threads gave no beat for stall_ms: killed */
-    ADP_CAUSE_MEMORY, /* grew beyond memory_bytes: killed */
+    ADP_CAUSE_HANG,  /* a call of a policy took longer than hang_ms: killed */
+    ADP_CAUSE_STALL, /* one of its threads gave no beat for stall_ms: killed */
+    ADP_CAUSE_MEMORY, /* grew beyond memory_bytes: told to step down, and killed 500 ms later,
+                         or sooner at twice that and 256 MiB */
     ADP_CAUSE_COUNT
 };
 

@@ -11,11 +11,50 @@
 #include <string.h>
 #include <unistd.h>
 
+enum {
+    STEP_DOWN_MS = 500,
+    STEP_DOWN_LOOK_MS = 5,
+    STEP_DOWN_BYTES = 256 << 20 /* beyond twice its limit: then it is killed at once */
+};
+static const uint64_t MS = 1000000u;
+
 static void put_down(struct adp_supervisor *s, enum adp_cause cause, uint32_t lane,
                      uint64_t start_ns)
 {
-    s->sentence = (struct adp_sentence) { cause, lane, start_ns, adp_supervise_now() };
+    s->sentence = (struct adp_sentence) {
+        .cause = cause, .lane = lane, .start_ns = start_ns, .at_ns = adp_supervise_now()
+    };
     kill(s->pid, SIGKILL);
+}
+
+static void note_policies_in(struct adp_supervisor *s)
+{
+    struct adp_sentence *t = &s->sentence;
+    for (uint32_t lane = 0; lane <= s->block.shape.region.lanes; lane++) {
+        const struct adp_call *call = adp_region_call(s->region, lane);
+        /* Acquire: who sees a start sees the policy it is about. */
+        if (!atomic_load_explicit(&call->start_ns, memory_order_acquire))
+            continue;
+        uint64_t in = atomic_load_explicit(&call->policy, memory_order_relaxed);
+        const char *name = adp_supervise_name(s, (uint32_t)(in >> 8), in & 0xff);
+        if (name && t->n_in < ADP_MAX_POLICIES)
+            memcpy(t->in[t->n_in++], name, ADP_POLICY_NAME);
+    }
+}
+
+/* It goes by itself, with nothing half written; whoever it asked just then is remembered, since
+ * nobody will be asked when it ends. */
+static void have_step_down(struct adp_supervisor *s, uint64_t now_ns)
+{
+    if (!s->ready || !adp_supervise_say(s, ADP_MESSAGE_STEP_DOWN, STEP_DOWN_MS)) {
+        put_down(s, ADP_CAUSE_MEMORY, 0, 0);
+        return;
+    }
+    s->sentence = (struct adp_sentence) { .cause = ADP_CAUSE_MEMORY,
+                                          .at_ns = now_ns,
+                                          .kill_ns = now_ns + STEP_DOWN_MS * MS };
+    note_policies_in(s);
+    s->look_ns = now_ns + STEP_DOWN_LOOK_MS * MS;
 }
 
 /* The call that has lasted longest, if it has lasted too long: others may wait for its policy.
@@ -83,11 +122,27 @@ static uint64_t memory_of(pid_t pid)
                                : 0;
 }
 
+static void see_it_step_down(struct adp_supervisor *s, uint64_t now_ns)
+{
+    if (!s->sentence.kill_ns)
+        return;
+    s->look_ns = now_ns + STEP_DOWN_LOOK_MS * MS;
+    if (now_ns < s->sentence.kill_ns &&
+        memory_of(s->pid) / 2 <= s->options.memory_bytes + STEP_DOWN_BYTES / 2)
+        return;
+    s->sentence.kill_ns = 0;
+    kill(s->pid, SIGKILL);
+}
+
 void adp_supervise_watch(struct adp_supervisor *s, uint64_t now_ns)
 {
     uint32_t lane = 0;
-    if (!s->pid || s->sentence.cause)
+    if (!s->pid)
         return;
+    if (s->sentence.cause) {
+        see_it_step_down(s, now_ns);
+        return;
+    }
     uint64_t start = find_hang(s, now_ns, &lane);
     if (start)
         put_down(s, ADP_CAUSE_HANG, lane, start);
@@ -96,5 +151,5 @@ void adp_supervise_watch(struct adp_supervisor *s, uint64_t now_ns)
     else if (!s->ready && now_ns - s->spawned_ns > s->options.start_ms * 1000000ull)
         put_down(s, ADP_CAUSE_STALL, 0, 0);
     else if (s->options.memory_bytes && memory_of(s->pid) > s->options.memory_bytes)
-        put_down(s, ADP_CAUSE_MEMORY, 0, 0);
+        have_step_down(s, now_ns);
 }

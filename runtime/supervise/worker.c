@@ -493,9 +493,18 @@ enum adp_tell adp_worker_told(struct adp_worker *worker, uint32_t *ret_within_ms
         return errno == EAGAIN || errno == EINTR ? ADP_TELL_NOTHING : ADP_TELL_GONE;
     if (n == 0)
         return ADP_TELL_GONE;
-    if (n == (ssize_t)sizeof m && m.kind == ADP_MESSAGE_DRAIN) {
+    if (n != (ssize_t)sizeof m)
+        return ADP_TELL_NOTHING;
+    switch (m.kind) {
+    case ADP_MESSAGE_DRAIN:
         *ret_within_ms = m.number;
         return ADP_TELL_DRAIN;
+    case ADP_MESSAGE_STEP_DOWN:
+        *ret_within_ms = m.number;
+        return ADP_TELL_STEP_DOWN;
+    case ADP_MESSAGE_RELOAD:
+        return ADP_TELL_RELOAD;
+    default:
+        return ADP_TELL_NOTHING;
     }
-    return m.kind == ADP_MESSAGE_RELOAD ? ADP_TELL_RELOAD : ADP_TELL_NOTHING;
 }

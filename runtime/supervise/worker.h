@@ -22,6 +22,7 @@
 #ifndef ADP_SUPERVISE_WORKER_H
 #define ADP_SUPERVISE_WORKER_H
 
+#include "core/beyond.h"
 #include "core/region.h"
 #include "runtime/supervise/supervise.h"
 
@@ -47,6 +48,10 @@ int adp_worker_listener(const struct adp_worker *worker, uint32_t i);
 uint64_t adp_worker_restarts(const struct adp_worker *worker);
 /* The supervisor's counts. [any] */
 struct adp_supervised adp_worker_counts(const struct adp_worker *worker);
+
+/* All that follows of policies and the log, as a host asks for it. Borrowed by it for the life of
+ * the worker. [control] */
+void adp_worker_beyond(struct adp_worker *worker, struct adp_beyond *ret);
 
 /* --- policies, and whatever else is to survive (the configuration in force) */
 
@@ -148,7 +153,10 @@ enum adp_tell {
     ADP_TELL_NOTHING,
     ADP_TELL_DRAIN,  /* answer what has begun, within_ms at most, then exit with 0 */
     ADP_TELL_RELOAD, /* SIGHUP */
-    ADP_TELL_GONE    /* the supervisor has died: exit */
+    /* It has grown too large: finish what is partly read or written, within_ms at most, and exit
+     * with connections as they stand: the next worker goes on with them. */
+    ADP_TELL_STEP_DOWN,
+    ADP_TELL_GONE /* the supervisor has died: exit */
 };
 /* To be watched for reading, and then read until there is nothing more. [control] */
 int adp_worker_fd(const struct adp_worker *worker);

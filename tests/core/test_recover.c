@@ -93,6 +93,35 @@ START_TEST(the_request_in_hand_is_recorded_with_the_fault)
 }
 END_TEST
 
+static const struct {
+    double enforce;
+    bool reject, governed, rejected;
+} unread[] = {
+    { 1.0, false, true, false },
+    { 1.0, true, true, true },
+    { 0.5, true, false, false }, /* whether it was is not known */
+};
+
+START_TEST(who_was_answered_unread_has_a_line_without_an_id)
+{
+    struct stage s;
+    open_with(&s, &fine, NULL);
+    stage_decide(&s, "before"); /* whose slot is no part of it */
+    s.generation->enforce = unread[_i].enforce;
+    s.generation->member[0].reject_on_error = unread[_i].reject;
+    ck_assert(adp_recover_answered(s.region, 1, s.generation, s.now_ns, stage_wall(&s)));
+    json_t *all = stage_lines(&s), *line = stage_line(all, "verdict", 1);
+    ck_assert(json_is_null(json_object_get(line, "request_id")));
+    ck_assert_str_eq(json_string_value(json_object_get(line, "fault")),
+                     "the process died while the request was decided");
+    ck_assert_str_eq(json_string_value(json_object_get(line, "verdict")),
+                     unread[_i].rejected ? "reject" : "admit");
+    ck_assert(json_is_true(json_object_get(line, "enforced")) == unread[_i].governed);
+    json_decref(all);
+    stage_close(&s);
+}
+END_TEST
+
 START_TEST(a_shadow_dies_and_the_governing_policy_is_caught)
 {
     struct stage s;
@@ -304,6 +333,8 @@ int main(void)
     Suite *suite = suite_create("recover");
     TCase *t = tcase_create("recover");
     tcase_add_loop_test(t, the_request_in_hand_is_recorded_with_the_fault, 0, 2);
+    tcase_add_loop_test(t, who_was_answered_unread_has_a_line_without_an_id, 0,
+                        (int)(sizeof unread / sizeof unread[0]));
     tcase_add_test(t, a_shadow_dies_and_the_governing_policy_is_caught);
     tcase_add_test(t, a_lane_that_did_nothing_leaves_no_record_and_is_idle_afterwards);
     tcase_add_loop_test(t, a_slot_that_no_lane_can_have_written_is_no_request, 0,

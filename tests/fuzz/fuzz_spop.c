@@ -3,32 +3,11 @@
  * What goes out is whole frames, and no frame comes in unanswered. */
 #include "runtime/sidecar/spop.h"
 
-#include "core/error.h"
-#include "runtime/host/host.h"
-#include "runtime/sidecar/facts.h"
+#include "tests/fuzz/seat.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static struct adp_desk desk;
-static struct adp_serve_setting serve;
-
-static void open_desk(void)
-{
-    static adp_runtime *rt;
-    if (rt)
-        return;
-    /* A policy of the build, wherever this runs: by its name, or not at all. */
-    if (adp_host_open_text(&rt, "version: 1\nlog: none\npolicy: { use: no_admission }\n",
-                           "fuzz.yaml", NULL, NULL, NULL) < 0 ||
-        adp_runtime_start(rt, NULL) < 0)
-        exit(77);
-    adp_facts_settle(&serve);
-    if (adp_desk_init(&desk, rt, &serve, 65536, NULL) < 0)
-        exit(77);
-}
 
 static void check_out(const struct adp_spop *spop)
 {
@@ -49,8 +28,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct adp_spop *spop;
     enum adp_spop_next next = ADP_SPOP_READ;
-    open_desk();
-    if (size < 1 || adp_spop_create(&spop, &desk) < 0)
+    seat_open(NULL);
+    if (size < 1 || adp_spop_create(&spop, &seat_desk) < 0)
         return 0;
     uint32_t dice = data[0] * 2654435761u;
     for (size_t at = 1; at < size && next == ADP_SPOP_READ;) {

@@ -9,61 +9,26 @@ are emulated here by what they document. With a fourth word, FOLDER, the engine 
 
 Everything is started by this process and ends with it.
 """
-import ctypes
 import http.client
-import http.server
 import json
 import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 sys.dont_write_bytecode = True  # beside the sources
+from claims import Page, Pages, claim, die_with_us, free_port, skip, status, until  # noqa: E402
 import crowd  # noqa: E402
 
 PROGRAM, SOURCE, GATEWAY = sys.argv[1:4]
 ENGINE = sys.argv[4] if len(sys.argv) > 4 else None
 CONFIGS = os.path.join(SOURCE, "infra", "gateways")
-failed = 0
-
-
-def claim(text, holds, why=""):
-    global failed
-    failed += not holds
-    print("%s - %s%s" % ("ok" if holds else "not ok", text, "" if holds else "\n# found: %s" % (why,)))
-    sys.stdout.flush()
-    return holds
-
-
-def free_port():
-    """A port that is free for TCP and UDP."""
-    while True:
-        tcp, udp = socket.socket(), socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        try:
-            tcp.bind(("127.0.0.1", 0))
-            udp.bind(tcp.getsockname())
-            return tcp.getsockname()[1]
-        except OSError:
-            continue
-        finally:
-            tcp.close()
-            udp.close()
-
-
-def until(seconds, question):
-    """Asks until it is answered with something true."""
-    end = time.monotonic() + seconds
-    while True:
-        answer = question()
-        if answer or time.monotonic() > end:
-            return answer
-        time.sleep(0.02)
 
 
 # --- the engine ---------------------------------------------------------------------------------
@@ -71,25 +36,15 @@ def until(seconds, question):
 TTFT, BETWEEN, TOKENS = 0.30, 0.10, 6
 
 
-class Engine(http.server.BaseHTTPRequestHandler):
+class Engine(Page):
     """Headers at once, the first token TTFT later, as vLLM and friends do."""
 
     protocol_version = "HTTP/1.1"
     waiting, seen = 0, []
 
-    def log_message(self, *args):
-        pass
-
-    def answer(self, status, type_, body):
-        self.send_response(status)
-        self.send_header("Content-Type", type_)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
     def do_GET(self):
-        self.answer(200, "text/plain; version=0.0.4",
-                    b'vllm:num_requests_waiting{engine="0"} %d\nvllm:num_requests_running{engine="0"} 1\n' % Engine.waiting)
+        self.answer(b'vllm:num_requests_waiting{engine="0"} %d\nvllm:num_requests_running{engine="0"} 1\n' % Engine.waiting,
+                    kind="text/plain; version=0.0.4")
 
     def chunk(self, text):
         self.wfile.write(b"%x\r\n%s\r\n" % (len(text), text))
@@ -100,7 +55,7 @@ class Engine(http.server.BaseHTTPRequestHandler):
         Engine.seen.append({k.lower(): v for k, v in self.headers.items()})
         asked = json.loads(body)
         if not asked.get("stream"):
-            self.answer(200, "application/json", b'{"got":%d}' % len(body))
+            self.answer(b'{"got":%d}' % len(body), kind="application/json")
             return
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
@@ -118,14 +73,6 @@ class Engine(http.server.BaseHTTPRequestHandler):
             pass
 
 
-class Server(http.server.ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = 256
-
-    def handle_error(self, request, client_address):
-        pass
-
-
 # --- the programs -------------------------------------------------------------------------------
 
 folder = tempfile.mkdtemp(prefix="adp-gateway-")
@@ -134,14 +81,10 @@ PORTS = {"8000": engine_port, "9400": http_port, "9401": udp_port, "9402": spop_
 running = []
 
 
-def dies_with_us():
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
-
-
 def start(name, *argv):
     log = open(os.path.join(folder, name + ".err"), "ab")
     process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=folder,
-                               preexec_fn=dies_with_us)
+                               preexec_fn=die_with_us)
     running.append(process)
     return process
 
@@ -580,12 +523,12 @@ def start_engine():
     """Its port; what it needs is made in ENGINE the first time. 77: it cannot be had here."""
     process = subprocess.Popen([os.path.join(SOURCE, "tests", "engine", "start"), ENGINE, "4", "8192"],
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                               preexec_fn=dies_with_us)
+                               preexec_fn=die_with_us)
     running.append(process)
     port = process.stdout.readline()
     if not port:
         why = process.stderr.read().strip().split("\n")[-1]
-        print("ok - %s, a real engine # SKIP %s" % (GATEWAY, why))
+        skip("%s, a real engine" % GATEWAY, why)
         raise SystemExit(0 if process.wait() == 77 else 1)
     return int(port)
 
@@ -668,14 +611,14 @@ def main():
             real_engine()
         finally:
             end_all()
-        return failed != 0
-    server = Server(("127.0.0.1", engine_port), Engine)
+        return status()
+    server = Pages(("127.0.0.1", engine_port), Engine)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         {"envoy": emulated_envoy, "traefik": emulated_traefik}.get(GATEWAY, real)()
     finally:
         end_all()
-    return failed != 0
+    return status()
 
 
 raise SystemExit(main())

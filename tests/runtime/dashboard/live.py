@@ -4,9 +4,7 @@
 The engine is a page served here; the sidecar and the dashboard are the program. Ports are free
 ones, everything started here ends with it.
 """
-import ctypes
 import http.client
-import http.server
 import json
 import os
 import re
@@ -19,70 +17,34 @@ import tempfile
 import threading
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+sys.dont_write_bytecode = True  # beside the sources
+from claims import Page, Pages, claim_that, die_with_us, free_port, status, until  # noqa: E402
+
 PROGRAM = sys.argv[1]
 folder = tempfile.mkdtemp(prefix="adp-live-")
 os.chdir(folder)
 os.mkdir("logs")
-failed = 0
 running = []
 
 
-def claim(text, check):
-    global failed
-    try:
-        check()
-        print(f"ok - {text}")
-    except Exception as error:  # whatever it is, the claim does not hold
-        failed += 1
-        print(f"not ok - {text}\n# {type(error).__name__}: {str(error)[:600]}".replace("\n", "\n# ").replace("# # ", "# "))
-    sys.stdout.flush()
-
-
-def until(seconds, question):
-    end = time.monotonic() + seconds
-    while True:
-        answer = question()
-        if answer or time.monotonic() > end:
-            return answer
-        time.sleep(0.02)
-
-
-class Engine(http.server.BaseHTTPRequestHandler):
+class Engine(Page):
     text = b"vllm:kv_cache_usage_perc 0.95\nvllm:num_requests_waiting 3\n"
 
-    def log_message(self, *args):
-        pass
-
     def do_GET(self):
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(Engine.text)))
-        self.end_headers()
-        self.wfile.write(Engine.text)
+        self.answer(Engine.text)
 
 
-class Engines(http.server.ThreadingHTTPServer):
-    daemon_threads = True
-
-    def handle_error(self, request, client_address):
-        pass  # who asked has ended
-
-
-engine = Engines(("127.0.0.1", 0), Engine)
+engine = Pages(("127.0.0.1", 0), Engine)
 threading.Thread(target=engine.serve_forever, daemon=True).start()
 engine_url = f"http://127.0.0.1:{engine.server_port}/metrics"
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 def start(words, said):
     """The program with these words; what it says goes to the file."""
     with open(said, "w") as to:
         process = subprocess.Popen([PROGRAM, *words], stdin=subprocess.DEVNULL, stdout=to, stderr=to,
-                                   preexec_fn=lambda: ctypes.CDLL(None).prctl(1, signal.SIGKILL))
+                                   preexec_fn=die_with_us)
     running.append(process)
     return process
 
@@ -349,9 +311,9 @@ def long_logs():
     os.remove("logs/long.jsonl")
 
 
-claim("what it tells of a sidecar is what the sidecar's own page says", figures)
-claim("rates are growth over ten seconds, and say over how many", rates)
-claim("who begins to look is told what was before", past)
+claim_that("what it tells of a sidecar is what the sidecar's own page says", figures)
+claim_that("rates are growth over ten seconds, and say over how many", rates)
+claim_that("who begins to look is told what was before", past)
 second = None
 
 
@@ -360,16 +322,16 @@ def restart():
     second = gone()
 
 
-claim("a sidecar that went is told as gone, its figures not as zero, and one that came again began anew", restart)
-claim("one that hangs is told as hanging", hanging)
-claim("of an engine it tells the signals that its page supplies, as `signals --json` does", an_engine)
-claim("nobody is asked but those it was told to follow", nobody)
-claim("who reads slowly holds up nobody, and not too many look", slow_readers)
-claim("while a long log is read, the rest is answered; and then it is kept", long_logs)
-claim("interrupted, it ends at once, and well", lambda: end(process))
+claim_that("a sidecar that went is told as gone, its figures not as zero, and one that came again began anew", restart)
+claim_that("one that hangs is told as hanging", hanging)
+claim_that("of an engine it tells the signals that its page supplies, as `signals --json` does", an_engine)
+claim_that("nobody is asked but those it was told to follow", nobody)
+claim_that("who reads slowly holds up nobody, and not too many look", slow_readers)
+claim_that("while a long log is read, the rest is answered; and then it is kept", long_logs)
+claim_that("interrupted, it ends at once, and well", lambda: end(process))
 for one in running:
     if one.poll() is None:
         one.kill()
         one.wait()
 shutil.rmtree(folder)
-sys.exit(failed > 0)
+sys.exit(status())

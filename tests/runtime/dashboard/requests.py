@@ -8,9 +8,12 @@ import os
 import shutil
 import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+sys.dont_write_bytecode = True  # beside the sources
+from claims import claim_that, status  # noqa: E402
+
 port = int(sys.argv[1])
 report, experiments, comparison, supplied = (json.load(open(name)) for name in sys.argv[2:6])
-failed = 0
 
 
 def ask(path, method="GET", host=None, accepts=None):
@@ -30,16 +33,6 @@ def data(path):
     status, _, body = ask(path)
     assert status == 200, (status, body[:200])
     return json.loads(body)
-
-
-def claim(text, check):
-    global failed
-    try:
-        check()
-        print(f"ok - {text}")
-    except Exception as error:  # whatever it is, the claim does not hold
-        failed += 1
-        print(f"not ok - {text}\n# {type(error).__name__}: {str(error)[:400]}")
 
 
 def figures():
@@ -163,7 +156,7 @@ def supply():
         assert ask(f"/api/supply?page={outside}")[0] == 404, outside
 
 
-claim("its figures are those of --json, again when it kept them", figures)
+claim_that("its figures are those of --json, again when it kept them", figures)
 # Searching the folder would have found these too.
 os.symlink("../outside.jsonl", "link.jsonl")
 os.symlink("..", "linked")
@@ -173,14 +166,14 @@ def nobody():
 
 
 os.mkfifo("pipe")
-claim("the page comes packed to who takes it so, in less than 60 KB", packed)
-claim("lines are those of the file, around a moment or of a kind, and no others", lines)
-claim("what a file supplies is what `signals --json` says", supply)
-claim("without --live nobody is followed, or asked", nobody)
-claim("a log that grows while it is open is read anew", growing)
-claim("only a Host that is this machine is answered", hosts)
-claim("paths lead below the folder, whatever they say and link to", confined)
-claim("nothing can be changed", only_reads)
-claim("every answer has the strict policy", strict)
-claim("what is wrong is said in words", words)
-sys.exit(failed > 0)
+claim_that("the page comes packed to who takes it so, in less than 60 KB", packed)
+claim_that("lines are those of the file, around a moment or of a kind, and no others", lines)
+claim_that("what a file supplies is what `signals --json` says", supply)
+claim_that("without --live nobody is followed, or asked", nobody)
+claim_that("a log that grows while it is open is read anew", growing)
+claim_that("only a Host that is this machine is answered", hosts)
+claim_that("paths lead below the folder, whatever they say and link to", confined)
+claim_that("nothing can be changed", only_reads)
+claim_that("every answer has the strict policy", strict)
+claim_that("what is wrong is said in words", words)
+sys.exit(status())

@@ -234,10 +234,10 @@ START_TEST(what_is_beyond_knows_of_each_call_into_a_policy_at_a_reload)
     const struct adp_shape shape = { 1, 1 << 16, 1 << 20, 16 };
     size_t bytes = adp_region_bytes(&shape);
     void *at = aligned_alloc(4096, (bytes + 4095) & ~(size_t)4095);
-    struct adp_host_beyond beyond = { .saved = nothing_saved,
-                                      .quarantined = no_quarantine,
-                                      .policies = no_news,
-                                      .within = note_within };
+    struct adp_beyond beyond = { .saved = nothing_saved,
+                                 .quarantined = no_quarantine,
+                                 .policies = no_news,
+                                 .within = note_within };
     const struct adp_host_options options = { .beyond = &beyond };
     ck_assert_ptr_nonnull(at);
     memset(at, 0, bytes);
@@ -281,11 +281,11 @@ START_TEST(a_log_that_somebody_else_writes_is_moved_by_them)
     const struct adp_shape shape = { 1, 1 << 16, 1 << 20, 16 };
     size_t bytes = adp_region_bytes(&shape);
     void *at = aligned_alloc(4096, (bytes + 4095) & ~(size_t)4095);
-    struct adp_host_beyond beyond = { .recording = true,
-                                      .saved = nothing_saved,
-                                      .quarantined = no_quarantine,
-                                      .policies = no_news,
-                                      .within = note_within };
+    struct adp_beyond beyond = { .recording = true,
+                                 .saved = nothing_saved,
+                                 .quarantined = no_quarantine,
+                                 .policies = no_news,
+                                 .within = note_within };
     const struct adp_host_options options = { .beyond = &beyond };
     ck_assert_ptr_nonnull(at);
     memset(at, 0, bytes);

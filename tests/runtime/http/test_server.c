@@ -33,6 +33,7 @@ struct stand {
     uint64_t kept[MAX_KEPT];
     unsigned n_kept, n_gone, n_readable, n_ticks;
     unsigned closed[128]; /* by slot: how often its descriptor became -1 */
+    uint64_t due_in;      /* bytes that clients have sent */
     int port;
     char path[64]; /* of a unix socket */
 };
@@ -196,6 +197,11 @@ static bool asked_once(void)
 static bool asked_twice(void)
 {
     return stand.n_kept == 2;
+}
+
+static bool all_is_in(void)
+{
+    return counts().bytes_in == stand.due_in;
 }
 
 static bool none_open(void)
@@ -619,6 +625,55 @@ START_TEST(draining_ends_once_all_that_had_begun_is_answered)
 }
 END_TEST
 
+START_TEST(leaving_ends_where_nothing_is_half_done_and_closes_nothing)
+{
+    create((struct adp_http_limits) { 0 });
+    listen_tcp();
+    int idle = dial(), begun = dial(), owed = dial();
+    say(idle, GET("/a"));
+    turn_until(asked_once);
+    hears(idle, OK("ok"));
+    stand.later = true;
+    say(owed, GET("/b"));
+    turn_until(asked_twice);
+    say(begun, "GET /c HT");
+    stand.due_in = strlen(GET("/a") GET("/b") "GET /c HT");
+    turn_until(all_is_in);
+    adp_http_server_leave(stand.server, 3600 * 1000);
+    say(idle, GET("/d")); /* is for the next process */
+    for (int i = 0; i < 5; i++)
+        ck_assert(adp_http_server_step(stand.server));
+    ck_assert_uint_eq(stand.n_kept, 2);
+    say(begun, "TP/1.1\r\nHost: x\r\n\r\n");
+    while (adp_http_server_step(stand.server))
+        ;
+    ck_assert_uint_eq(stand.n_kept, 3);
+    ck_assert_uint_eq(counts().open, 3);
+    ck_assert_uint_eq(stand.n_gone, 0);
+    close(idle);
+    close(begun);
+    close(owed);
+    adp_http_server_destroy(stand.server);
+}
+END_TEST
+
+START_TEST(leaving_does_not_wait_longer_than_it_may)
+{
+    create((struct adp_http_limits) { 0 });
+    listen_tcp();
+    int begun = dial();
+    say(begun, "GET /c HT");
+    stand.due_in = strlen("GET /c HT");
+    turn_until(all_is_in);
+    adp_http_server_leave(stand.server, 0);
+    while (adp_http_server_step(stand.server))
+        ;
+    ck_assert_uint_eq(counts().open, 1);
+    close(begun);
+    adp_http_server_destroy(stand.server);
+}
+END_TEST
+
 START_TEST(draining_cuts_off_what_does_not_end_in_its_time)
 {
     create((struct adp_http_limits) { 0 });
@@ -727,6 +782,8 @@ int main(void)
     tcase_add_test(t, a_watched_descriptor_calls_when_it_can_be_read);
     tcase_add_test(t, draining_ends_once_all_that_had_begun_is_answered);
     tcase_add_test(t, draining_cuts_off_what_does_not_end_in_its_time);
+    tcase_add_test(t, leaving_ends_where_nothing_is_half_done_and_closes_nothing);
+    tcase_add_test(t, leaving_does_not_wait_longer_than_it_may);
     tcase_add_test(t, run_returns_when_another_thread_drains);
     tcase_add_test(t, two_servers_share_a_listening_socket);
     tcase_add_test(t, a_server_without_a_request_function_is_none);

@@ -5,50 +5,29 @@ python3 prometheus.py PROGRAM FOLDER: prints one line for each claim. Ports are 
 started here ends with it. Prometheus asks for OpenMetrics; what it makes of the other format is
 promtool's to say (serve.py).
 """
-import ctypes
 import json
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.parse
 import urllib.request
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+sys.dont_write_bytecode = True  # beside the sources
+from claims import claim, die_with_us, free_port, status, until  # noqa: E402
+
 PROGRAM, FOLDER = sys.argv[1:]
 OPENMETRICS = "application/openmetrics-text;version=1.0.0"
-failed = 0
 os.chdir(FOLDER)
-
-
-def claim(text, holds, why=""):
-    global failed
-    failed += not holds
-    print("%s - %s%s" % ("ok" if holds else "not ok", text, "" if holds else "\n# found: %s" % (why,)), flush=True)
-
-
-def until(seconds, question):
-    end = time.monotonic() + seconds
-    while True:
-        answer = question()
-        if answer or time.monotonic() > end:
-            return answer
-        time.sleep(0.05)
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 def start(name, *argv):
     log = open(name + ".said", "ab")
     return subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                            preexec_fn=lambda: ctypes.CDLL(None).prctl(1, signal.SIGKILL))  # PR_SET_PDEATHSIG
+                            preexec_fn=die_with_us)
 
 
 def said(name):
@@ -139,4 +118,4 @@ def main():
 
 
 main()
-raise SystemExit(failed != 0)
+raise SystemExit(status())

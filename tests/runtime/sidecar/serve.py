@@ -4,9 +4,7 @@
 python3 serve.py PROGRAM [OPTION...], of serve: prints one line for each claim. Ports are free ones, everything started
 here ends with it.
 """
-import ctypes
 import http.client
-import http.server
 import json
 import os
 import re
@@ -20,47 +18,20 @@ import tempfile
 import threading
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+sys.dont_write_bytecode = True  # beside the sources
+from claims import Page, Pages, claim, die_with_us, skip, status, until  # noqa: E402
+
 PROGRAM, *OPTIONS = sys.argv[1:]
 folder = tempfile.mkdtemp(prefix="adp-serve-")
 os.chdir(folder)
-failed = 0
 
 
-def claim(text, holds, why=""):
-    global failed
-    failed += not holds
-    print("%s - %s%s" % ("ok" if holds else "not ok", text, "" if holds else "\n# found: %s" % (why,)))
-    sys.stdout.flush()
-
-
-def until(seconds, question):
-    end = time.monotonic() + seconds
-    while True:
-        answer = question()
-        if answer or time.monotonic() > end:
-            return answer
-        time.sleep(0.01)
-
-
-class Page(http.server.BaseHTTPRequestHandler):
+class Waiting(Page):
     waiting = 0
 
-    def log_message(self, *args):
-        pass
-
     def do_GET(self):
-        body = b'vllm:num_requests_waiting{engine="0"} %d\n' % Page.waiting
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-
-class Pages(http.server.ThreadingHTTPServer):
-    daemon_threads = True
-
-    def handle_error(self, request, client_address):
-        pass
+        self.answer(b'vllm:num_requests_waiting{engine="0"} %d\n' % Waiting.waiting)
 
 
 class Unix(http.client.HTTPConnection):
@@ -70,7 +41,7 @@ class Unix(http.client.HTTPConnection):
         self.sock.connect(self.host)
 
 
-pages = Pages(("127.0.0.1", 0), Page)
+pages = Pages(("127.0.0.1", 0), Waiting)
 threading.Thread(target=pages.serve_forever, daemon=True).start()
 running = []
 
@@ -94,7 +65,7 @@ class Sidecar:
             f.write(config)
         self.process = subprocess.Popen(
             [PROGRAM, "serve", "-c", "a.yaml", *OPTIONS], stdin=subprocess.DEVNULL, stdout=self.said, stderr=self.said,
-            preexec_fn=more.pop("before", lambda: ctypes.CDLL(None).prctl(1, signal.SIGKILL)), **more)
+            preexec_fn=more.pop("before", die_with_us), **more)
         running.append(self.process)
         self.http = until(20, lambda: self.address("http") or self.process.poll() is not None)
 
@@ -206,7 +177,7 @@ def deciding(s):
 
 
 def authorising(s):
-    Page.waiting = 9
+    Waiting.waiting = 9
     until(5, lambda: s.has('admitperf_signal_value{signal="queue_depth",unit="requests"} 9'))
     rows = (("/v1/auth", 503), ("/v1/auth?profile=native", 503), ("/v1/auth?profile=nginx", 403),
             ("/v1/auth/nginx", 403), ("/v1/auth/envoy/v1/chat/completions?x=1", 429), ("/v1/auth/envoy", 429))
@@ -221,7 +192,7 @@ def authorising(s):
     claim("auth: each profile refuses as its gateway understands it, without a body", True)
     claim("auth: no such profile is told", s.ask("/v1/auth?profile=apache")[0] == 404)
     claim("auth: no such path is told", s.ask("/v1/authority")[0] == 404)
-    Page.waiting = 0
+    Waiting.waiting = 0
     until(5, lambda: s.has('admitperf_signal_value{signal="queue_depth",unit="requests"} 0'))
     status, headers, _ = s.ask("/v1/auth", {"X-Request-Id": "a1", "X-Tenant": "acme", "X-Prompt-Tokens": "12"})
     claim("auth: an admitted request gets its id", status == 200 and len(headers["x-admit-id"]) == 16, headers)
@@ -271,7 +242,7 @@ def showing(s):
         r = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True)
         claim("metrics: promtool finds nothing", r.returncode == 0 and not r.stderr, r.stderr + r.stdout)
     else:
-        print("ok - metrics: promtool finds nothing # SKIP package prometheus is not installed")
+        skip("metrics: promtool finds nothing", "package prometheus is not installed")
 
 
 def reloading(s, config):
@@ -352,7 +323,7 @@ def not_enforcing():
 def ageing():
     s = Sidecar(yaml(scrape() + "signals: { queue_depth: { max_age: 200ms } }\nserve: { listen: 127.0.0.1:0 }\n",
                      log="age.jsonl"))
-    Page.waiting = 9
+    Waiting.waiting = 9
     until(5, lambda: s.ask("/v1/auth")[0] == 503)
     claim("a page's readings are decided on", s.ask("/v1/auth")[0] == 503, s.text())
     pages.shutdown()
@@ -395,7 +366,7 @@ def under_systemd():
     told.settimeout(10)
 
     def before():
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+        die_with_us()
         for i, given in enumerate((tcp, udp)):
             os.dup2(given.fileno(), 3 + i)  # inheritable
         os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS="2", NOTIFY_SOCKET=os.path.abspath("notify"))
@@ -427,7 +398,7 @@ def main():
             process.wait()
         os.chdir("/")
         shutil.rmtree(folder, ignore_errors=True)
-    return failed != 0
+    return status()
 
 
 raise SystemExit(main())

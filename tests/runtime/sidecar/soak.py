@@ -6,8 +6,6 @@ standard error. LOAD is bench/sidecar/load, which asks, and tells each outcome. 
 while it is written, and rotates: however long, it takes 400 MB of disk. Meanwhile pages are scraped,
 ten a second.
 """
-import ctypes
-import http.server
 import json
 import os
 import re
@@ -18,49 +16,23 @@ import threading
 import time
 import urllib.request
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+sys.dont_write_bytecode = True  # beside the sources
+from claims import Page, Pages, claim, die_with_us, skip, status, until  # noqa: E402
+
 PROGRAM, LOAD, FOLDER = sys.argv[1:4]
 SECONDS = float(sys.argv[4])
 SANITIZED = sys.argv[5:] == ["sanitized"]
 CONNECTIONS, WINDOW = 8, 8
-failed = 0
 os.chdir(FOLDER)
 
 
-def claim(text, holds, why=""):
-    global failed
-    failed += not holds
-    print("%s - %s%s" % ("ok" if holds else "not ok", text, "" if holds else "\n# found: %s" % (why,)), flush=True)
-
-
-def until(seconds, question):
-    end = time.monotonic() + seconds
-    while True:
-        answer = question()
-        if answer or time.monotonic() > end:
-            return answer
-        time.sleep(0.02)
-
-
-class Page(http.server.BaseHTTPRequestHandler):
+class Waiting(Page):
     waiting = 0
 
-    def log_message(self, *args):
-        pass
-
     def do_GET(self):
-        Page.waiting = (Page.waiting + 1) % 4  # of which none is refused
-        body = b'vllm:num_requests_waiting{engine="0"} %d\n' % Page.waiting
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-
-class Pages(http.server.ThreadingHTTPServer):
-    daemon_threads = True
-
-    def handle_error(self, request, client_address):
-        pass
+        Waiting.waiting = (Waiting.waiting + 1) % 4  # of which none is refused
+        self.answer(b'vllm:num_requests_waiting{engine="0"} %d\n' % Waiting.waiting)
 
 
 KEEP = 5
@@ -183,7 +155,7 @@ serve: { listen: 127.0.0.1:0 }
 """ % (pages.server_port, KEEP))
     said = open("said", "w")
     process = subprocess.Popen([PROGRAM, "serve", "-c", "a.yaml"], stdin=subprocess.DEVNULL, stdout=said, stderr=said,
-                               preexec_fn=lambda: ctypes.CDLL(None).prctl(1, signal.SIGKILL))  # PR_SET_PDEATHSIG
+                               preexec_fn=die_with_us)
     address = until(20, lambda: re.search(r"http on (\S+)", open("said").read()))
     if not address:
         claim("the sidecar starts", False, open("said").read())
@@ -220,19 +192,19 @@ def soak(sidecar, address, log):
           decisions + outcomes + dropped == at_half["answered"] + at_half["settled"], (decisions, outcomes, dropped, at_half))
     what = "and none is lost: as many lines of decisions as answers, of outcomes as were told"
     if dropped and share > 0.05:
-        print("ok - %s # SKIP it waited for a processor %.0f %% of the time, and %d were" % (what, 100 * share, dropped))
+        skip(what, "it waited for a processor %.0f %% of the time, and %d were" % (100 * share, dropped))
     else:
         claim(what, (decisions, outcomes) == (at_half["answered"], at_half["settled"]), (decisions, outcomes, at_half))
     # A ring's pages are the kernel's until they are first written; that of snapshots, 1 MiB, takes minutes.
     what = "memory is flat: at the end no more than after a tenth of the time, within 1 MiB and 2 %"
     if SANITIZED:
-        print("ok - %s # SKIP sanitizers keep what is freed" % what)
+        skip(what, "sanitizers keep what is freed")
     else:
         claim(what, 0 < late <= early * 1.02 + 1024, (early, late, most))
 
 
 def main():
-    pages = Pages(("127.0.0.1", 0), Page)
+    pages = Pages(("127.0.0.1", 0), Waiting)
     threading.Thread(target=pages.serve_forever, daemon=True).start()
     log = Counted()
     log.start()
@@ -244,4 +216,4 @@ def main():
 
 
 main()
-raise SystemExit(failed != 0)
+raise SystemExit(status())

@@ -5,7 +5,6 @@ killed, under clients that keep their connections.
 python3 supervised.py PROGRAM POLICIES: prints one line for each claim. Clients never try again: a
 connection that ends under them is a request that failed.
 """
-import ctypes
 import json
 import os
 import re
@@ -18,33 +17,16 @@ import tempfile
 import threading
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+sys.dont_write_bytecode = True  # beside the sources
+from claims import claim, die_with_us, skip, status, until  # noqa: E402
+
 PROGRAM, POLICIES = sys.argv[1:]
 folder = tempfile.mkdtemp(prefix="adp-supervised-")
 os.chdir(folder)
-failed = 0
 # Where it is built with sanitizers: it is to die of what it dies of.
 os.environ["ASAN_OPTIONS"] = os.environ["TSAN_OPTIONS"] = (
     "handle_segv=0:handle_abort=0:handle_sigbus=0:detect_leaks=0:use_sigaltstack=0")
-
-
-def claim(text, holds, why=""):
-    global failed
-    failed += not holds
-    print("%s - %s%s" % ("ok" if holds else "not ok", text, "" if holds else "\n# found: %s" % (why,)))
-    sys.stdout.flush()
-
-
-def until(seconds, question):
-    end = time.monotonic() + seconds
-    while True:
-        answer = question()
-        if answer or time.monotonic() > end:
-            return answer
-        time.sleep(0.005)
-
-
-def die_with_us():
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 
 
 class Connection:
@@ -164,30 +146,30 @@ class Sidecar:
 
 # --- the crash set under load --------------------------------------------------------------------------
 
-CLIENTS, REQUESTS = 8, 60
+CLIENTS = 8
+REQUESTS = {"leak": 200}  # of each client, if not 60: it takes five or more to make it too large
 # Of each way: what the line says, how the death is counted, what is said of it, and more of `serve:`.
-# `exact`: it dies in the very request. What is killed from outside may die a moment later: between a
-# request's arrival and its decision there may be no record, between its record and its answer two
-# words of it, within the writing of an answer half of it: that client's connection is cut, and counted.
+# Who grows too large dies in no request: it steps down.
 WAYS = {
-    "segv": ("the policy died of SIGSEGV", "signal", "died of a signal (SIGSEGV)", "", True),
-    "overflow": ("the policy died of SIGSEGV", "signal", "died of a signal (SIGSEGV)", "", True),
-    "abort": ("the policy died of SIGABRT", "signal", "died of a signal (SIGABRT)", "", True),
-    "exit": ("the policy ended the process", "exit", "exited (status 3)", "", True),
-    "hang": ("the policy did not return", "hang", "did not return from a policy", ", limits: { policy: 100ms }", True),
-    "leak": (None, "memory", "grew beyond its memory", ", limits: { memory: 100MiB }", False),
+    "segv": ("the policy died of SIGSEGV", "signal", "died of a signal (SIGSEGV)", ""),
+    "overflow": ("the policy died of SIGSEGV", "signal", "died of a signal (SIGSEGV)", ""),
+    "abort": ("the policy died of SIGABRT", "signal", "died of a signal (SIGABRT)", ""),
+    "exit": ("the policy ended the process", "exit", "exited (status 3)", ""),
+    "hang": ("the policy did not return", "hang", "did not return from a policy", ", limits: { policy: 100ms }"),
+    "leak": (None, "memory", "grew beyond its memory", ", limits: { memory: 100MiB }"),
 }
 
 
 class Client(threading.Thread):
-    def __init__(self, s, n):
+    def __init__(self, s, n, requests):
         super().__init__()
+        self.requests = requests
         self.s, self.n, self.answers, self.trouble = s, n, {}, []
 
     def run(self):
         try:
             c = Connection(self.s.at[self.n % 2])  # TCP, unix
-            for i in range(REQUESTS):
+            for i in range(self.requests):
                 id_ = "c%d-%d" % (self.n, i)
                 crash = "crash" if (i + self.n * 3) % 20 == 10 else None
                 answer = c.decide(id_, crash) if self.n % 4 > 1 else c.auth(id_, crash)
@@ -200,17 +182,19 @@ def in_time(s, way, took):
     """Asked only where the machine has time for it: it may be building other things."""
     with open("/proc/%d/schedstat" % s.worker()) as f:
         waited = int(f.read().split()[1]) / 1e9
-    what = "%s: the next worker is there within 100 ms" % way
+    bound = 600 if way == "leak" else 100  # of which it may take 500 to finish what it answers
+    what = "%s: the next worker is there within %d ms" % (way, bound)
     if waited > 0.02:
-        print("ok - %s # SKIP it had to wait %.0f ms for a processor" % (what, waited * 1000))
+        skip(what, "it had to wait %.0f ms for a processor" % (waited * 1000))
     else:
-        claim(what, took < 0.1, (took, waited))
+        claim(what, took * 1000 < bound, (took, waited))
 
 
 def load(way):
-    word, cause, said, more, exact = WAYS[way]
+    word, cause, said, more = WAYS[way]
     s = Sidecar(way, more)
-    clients = [Client(s, n) for n in range(CLIENTS)]
+    requests = REQUESTS.get(way, 60)
+    clients = [Client(s, n, requests) for n in range(CLIENTS)]
     for c in clients:
         c.start()
     for c in clients:
@@ -219,38 +203,96 @@ def load(way):
     page = s.metrics()
     deaths = s.deaths()
     cut = sum(v for k, v in page.items() if "connections_cut" in k)
-    troubled = [c for c in clients if c.trouble]
-    whole = all(len(c.answers) == REQUESTS for c in clients if not c.trouble)
-    claim("%s: no request fails, whoever asks" % way, whole and len(troubled) == (0 if exact else cut) and
+    claim("%s: no request fails, whoever asks" % way, len(answers) == CLIENTS * requests and
           all(a[0] == 200 and a[1]["x-admit-verdict"] == "admit" for a in answers.values()),
-          ([c.trouble for c in troubled], s.text()))
+          ([c.trouble for c in clients], s.text()))
     claim("%s: the first death restores, the second starts afresh, the third is the last" % way,
           deaths[cause] == 3 and sum(deaths.values()) == 3 and page["admitperf_worker_restarts_total"] == 3 and
           page['admitperf_policy_deaths_total{policy="crash_%s"}' % way] == 3 and
           page['admitperf_policy_quarantined{policy="crash_%s"}' % way] == 1, (deaths, s.text()))
-    claim("%s: %s" % (way, "nobody's connection is cut" if exact else "of each death at most one connection is cut"),
-          cut <= (0 if exact else 3), page)
-    named = len(re.findall(r"the worker %s, policy crash_%s, " % (re.escape(said), way), s.text()))
+    claim("%s: nobody's connection is cut" % way, cut == 0, page)
+    # Between two calls nobody is known who made it grow.
+    name = ", policy crash_%s, " % way if word else ""
     claim("%s: it is said, with the policy's name" % way,
-          (named == 3 if exact else len(re.findall(re.escape(said), s.text())) == 3), s.text())
+          len(re.findall("the worker %s%s" % (re.escape(said), name), s.text())) == 3, s.text())
     in_time(s, way, page['admitperf_worker_restart_seconds{which="last"}'])
     worst = page['admitperf_worker_restart_seconds{which="longest"}']
     code = s.stop()
     claim("%s: and it ends well" % way, code == 0, (code, s.text()))
     decisions = s.decisions()
     ids = [d["request_id"] for d in decisions]
-    missing, twice = len(set(answers) - set(ids)), len(ids) - len(set(ids))
-    claim("%s: each request has its line, and one" % way,
-          (set(ids) <= set(answers) if not troubled else len(set(ids) - set(answers)) <= len(troubled)) and (not missing if exact else missing <= 3) and not twice and
-          not any("dropped" in line for line in s.lines()), (missing, twice))
+    claim("%s: each request has its line, and one" % way, sorted(ids) == sorted(answers) and
+          not any("dropped" in line for line in s.lines()), (len(ids), set(answers) ^ set(ids)))
     faults = [d for d in decisions if d["fault"] and "quarantine" not in d["fault"]]
     claim("%s: the lines of those it died in say so, and of which policy" % way,
           all(d["policy"] == "crash_%s" % way and d["verdict"] == "admit" for d in faults) and
-          (not exact or [d["fault"] for d in faults] == [word] * 3), [d["fault"] for d in faults])
+          [d["fault"] for d in faults] == [word] * (3 if word else 0), [d["fault"] for d in faults])
     rest = {k: a for k, a in answers.items() if a[1]["x-admit-id"] == "0" * 16}
     claim("%s: who was answered by on_error is who it died in" % way,
-          not exact or set(rest) == {d["request_id"] for d in faults}, (list(rest), faults))
+          set(rest) == {d["request_id"] for d in faults}, (list(rest), faults))
     print("# %s: restart at worst %.0f ms" % (way, worst * 1000))
+
+
+# --- several loops -----------------------------------------------------------------------------------
+
+
+class Asker(threading.Thread):
+    """Asks, with a body that takes a while to read, until told to stop; begins anew when it is cut."""
+    body = json.dumps({"m%d" % i: i for i in range(1500)})
+
+    def __init__(self, s, n):
+        super().__init__()
+        self.s, self.n, self.answers, self.asked, self.stop = s, n, {}, 0, False
+
+    def run(self):
+        c = None
+        while not self.stop:
+            id_ = "a%d-%d" % (self.n, self.asked)
+            self.asked += 1
+            try:
+                c = c or Connection(self.s.at[0])
+                if self.n % 2:
+                    self.answers[id_] = c.ask("POST", "/v1/decide", body=(
+                        '{"request_id":"%s","metrics":%s}' % (id_, self.body)).encode())
+                else:
+                    self.answers[id_] = c.auth(id_)
+            except OSError:
+                c = None
+
+
+def several_loops():
+    s = Sidecar("segv", ", threads: 2")
+    askers = [Asker(s, n) for n in range(6)]
+    for a in askers:
+        a.start()
+    crashed = {}
+    for i in range(30):
+        try:
+            crashed["x%d" % i] = Connection(s.at[0]).auth("x%d" % i, "crash")
+        except OSError:  # it was told of nowhere yet
+            pass
+        time.sleep(0.02)
+        if i % 2:
+            until(10, lambda: Connection(s.at[0]).ask("POST", "/v1/reload")[0] == 200)  # nobody in quarantine
+    for a in askers:
+        a.stop = True
+    for a in askers:
+        a.join()
+    deaths = s.deaths()
+    code = s.stop()
+    answers = {**crashed, **{k: v for a in askers for k, v in a.answers.items()}}
+    decided = [d for d in s.decisions()]
+    named = {d["request_id"] for d in decided}
+    nameless = [d for d in decided if d["request_id"] is None]
+    unnamed = {k: a for k, a in answers.items() if k not in named}
+    print("# two loops: %d deaths, %d answers, %d of them by on_error before it was known who asks" %
+          (deaths["signal"], len(answers), len(unnamed)))
+    claim("two loops: whoever is answered has a line, by its id or by none", code == 0 and deaths["signal"] > 10 and
+          len(answers) > 100 and len(unnamed) == len(nameless), (deaths, len(answers), list(unnamed.items())[:9], len(nameless)))
+    claim("two loops: who has no line of its id was answered by on_error",
+          all(a[0] == 200 and a[1]["x-admit-id"] == "0" * 16 for a in unnamed.values()) and
+          all(d["fault"] == "the process died while the request was decided" and d["verdict"] == "admit" for d in nameless),
+          (list(unnamed.items())[:9], nameless[:9]))
 
 
 # --- one thing at a time -----------------------------------------------------------------------------
@@ -529,6 +571,7 @@ def feeding():
 try:
     for way in WAYS:
         load(way)
+    several_loops()
     answering()
     restoring()
     reloading()
@@ -542,4 +585,4 @@ try:
 finally:
     os.chdir("/")
     shutil.rmtree(folder, ignore_errors=True)
-sys.exit(failed != 0)
+sys.exit(status())

@@ -162,6 +162,50 @@ START_TEST(a_policy_that_failed_is_answered_for_by_on_error)
 }
 END_TEST
 
+static void make_record(const struct adp_region *region, uint32_t lane)
+{
+    ck_assert_ptr_nonnull(adp_ring_begin(region, lane, 64));
+    adp_ring_commit(region, lane, 64);
+}
+
+START_TEST(a_mark_tells_whether_its_lane_recorded_since)
+{
+    const struct adp_shape shape = { 2, 1 << 16, 1 << 16, 16 };
+    size_t bytes = adp_region_bytes(&shape);
+    void *at = aligned_alloc(4096, (bytes + 4095) & ~(size_t)4095);
+    struct adp_region *region = NULL;
+    struct adp_owed_records until;
+    uint64_t note[3] = { 0 }, frame[3], manner[3];
+    ck_assert_ptr_nonnull(at);
+    memset(at, 0, bytes);
+    ck_assert_int_eq(adp_region_create(&region, at, bytes, &shape, 1, NULL), 0);
+    struct adp_lane *lane = calloc(1, sizeof *lane);
+    ck_assert_ptr_nonnull(lane);
+    lane->region = region;
+    lane->number = 2;
+    adp_owed_write(note, (struct adp_owed_manner) { ADP_GATEWAY_NGINX, true }, NULL);
+    memcpy(manner, note, sizeof manner);
+    ck_assert(adp_owed_write_frame(frame, 7, 9, NULL));
+    adp_owed_mark(note, lane);
+    adp_owed_mark_frame(frame, lane);
+    ck_assert_uint_eq(note[2], manner[2]); /* which says how to answer */
+    make_record(region, 1);                /* somebody else's */
+    adp_owed_count(&until, region);
+    ck_assert(!adp_owed_is_recorded(note, &until));
+    ck_assert(!adp_owed_frame_is_recorded(frame, &until));
+    make_record(region, 2);
+    ck_assert(!adp_owed_is_recorded(note, &until)); /* it was later */
+    adp_owed_count(&until, region);
+    ck_assert(adp_owed_is_recorded(note, &until));
+    ck_assert(adp_owed_frame_is_recorded(frame, &until));
+    note[1] = ADP_MAX_LANES + 1; /* no lane could have said that */
+    ck_assert(!adp_owed_is_recorded(note, &until));
+    free(lane);
+    adp_region_destroy(region);
+    free(at);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("owed");
@@ -171,6 +215,7 @@ int main(void)
     tcase_add_loop_test(t, a_frame_comes_back_with_its_numbers, 0,
                         (int)(sizeof rows / sizeof rows[0]));
     tcase_add_test(t, what_was_not_decided_says_how_it_is_to_be_answered);
+    tcase_add_test(t, a_mark_tells_whether_its_lane_recorded_since);
     tcase_add_test(t, garbage_is_read_as_a_decision_that_could_have_been_made);
     tcase_add_loop_test(t, a_policy_that_failed_is_answered_for_by_on_error, 0,
                         (int)(sizeof faults / sizeof faults[0]));

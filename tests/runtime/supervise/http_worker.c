@@ -16,39 +16,13 @@ static struct adp_worker *worker;
 static adp_runtime *rt;
 static adp_lane *lane;
 static struct adp_http_server *server;
+static bool steps_down;
 static uint32_t slot; /* of the request at hand: told of just before it is delivered */
 
 static _Noreturn void fail(const char *what, const char *why)
 {
     fprintf(stderr, "http_worker: %s: %s\n", what, why);
     _exit(9);
-}
-
-/* --- what is beyond, for the host --- */
-
-static const void *saved(void *ctx, const char *key, size_t *ret_len, uint64_t *ret_ns)
-{
-    return adp_worker_saved(ctx, key, ret_len, ret_ns);
-}
-static bool quarantined(void *ctx, const char *key)
-{
-    return adp_worker_order(ctx, key) == ADP_ORDER_QUARANTINE;
-}
-static void policies(void *ctx, uint32_t generation, const char *const *keys, uint32_t n)
-{
-    adp_worker_policies(ctx, generation, keys, n);
-}
-static void *save_begin(void *ctx, const char *key, size_t cap)
-{
-    return adp_worker_save_begin(ctx, key, cap);
-}
-static void save_end(void *ctx, size_t len, uint64_t now_ns)
-{
-    adp_worker_save_end(ctx, len, now_ns);
-}
-static void within(void *ctx, const char *key, uint64_t now_ns)
-{
-    adp_worker_within(ctx, key, now_ns);
 }
 
 /* --- the server's functions --- */
@@ -111,6 +85,10 @@ static void told(void *ctx, int fd)
     case ADP_TELL_DRAIN:
         adp_http_server_drain(server, within_ms);
         break;
+    case ADP_TELL_STEP_DOWN:
+        steps_down = true;
+        adp_http_server_leave(server, within_ms);
+        break;
     case ADP_TELL_GONE:
         _exit(0);
     default:
@@ -140,9 +118,7 @@ static void adopt_all(void)
 
 int main(int argc, char **argv)
 {
-    static struct adp_host_beyond beyond = { NULL,        false,    NULL,       saved,
-                                             quarantined, policies, save_begin, save_end,
-                                             within,      NULL };
+    static struct adp_beyond beyond;
     const struct adp_host_options options = { .beyond = &beyond };
     const struct adp_http_options http = {
         .calls = { .request = request, .standing = standing, .tick = tick }
@@ -150,9 +126,7 @@ int main(int argc, char **argv)
     struct adp_error err = { 0 };
     if (argc != 2 || adp_worker_attach(&worker, &err) < 0)
         fail("attach", err.text);
-    beyond.region = adp_worker_region(worker);
-    beyond.recording = adp_worker_records(worker);
-    beyond.ctx = worker;
+    adp_worker_beyond(worker, &beyond);
     if (adp_host_open(&rt, argv[1], &options, NULL) < 0 ||
         adp_runtime_start(rt, &err) < 0 || adp_lane_open(&lane, rt, &err) < 0)
         fail(argv[1], err.text);
@@ -164,6 +138,8 @@ int main(int argc, char **argv)
     adp_http_server_watch(server, adp_worker_fd(worker), told, NULL);
     adp_worker_ready(worker);
     adp_http_server_run(server);
+    if (steps_down)
+        _exit(0);
     adp_http_server_destroy(server);
     adp_runtime_close(rt, NULL);
     adp_worker_destroy(worker);

@@ -13,6 +13,7 @@ enum lab_ask {
     LAB_HALF,     /* answers half, then aborts */
     LAB_SCRIBBLE, /* writes over the whole region, then aborts */
     LAB_STALL,    /* its thread stops */
+    LAB_GROW,     /* takes 150 MiB; its thread stops */
     LAB_QUIT      /* the worker exits with 7 */
 };
 

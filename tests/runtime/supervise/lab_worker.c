@@ -177,51 +177,10 @@ static void make_generation(char **paths, uint32_t n)
 
 /* --- the same by a host --- */
 
-static const void *host_saved(void *ctx, const char *key, size_t *ret_len,
-                              uint64_t *ret_ns)
-{
-    return adp_worker_saved(ctx, key, ret_len, ret_ns);
-}
-
-static bool host_quarantined(void *ctx, const char *key)
-{
-    return adp_worker_order(ctx, key) == ADP_ORDER_QUARANTINE;
-}
-
-static void host_policies(void *ctx, uint32_t generation, const char *const *keys,
-                          uint32_t n)
-{
-    adp_worker_policies(ctx, generation, keys, n);
-}
-
-static void *host_save_begin(void *ctx, const char *key, size_t cap)
-{
-    return adp_worker_save_begin(ctx, key, cap);
-}
-
-static void host_save_end(void *ctx, size_t len, uint64_t now_ns)
-{
-    adp_worker_save_end(ctx, len, now_ns);
-}
-
-static void host_within(void *ctx, const char *key, uint64_t now_ns)
-{
-    adp_worker_within(ctx, key, now_ns);
-}
-
 static void make_host(const char *path)
 {
-    static struct adp_host_beyond beyond = {
-        .saved = host_saved,
-        .quarantined = host_quarantined,
-        .policies = host_policies,
-        .save_begin = host_save_begin,
-        .save_end = host_save_end,
-        .within = host_within,
-    };
-    beyond.region = lab.region;
-    beyond.recording = adp_worker_records(lab.worker);
-    beyond.ctx = lab.worker;
+    static struct adp_beyond beyond;
+    adp_worker_beyond(lab.worker, &beyond);
     const struct adp_host_options options = { .beyond = &beyond };
     const char *page = "vllm:num_requests_waiting 7\n";
     struct adp_errors errors = { 0 };
@@ -379,6 +338,16 @@ static void settle(struct thread *t, struct conn *c, struct lab_answer *a)
     adp_lane_put_outcome(t->lane, handle, &name, &result);
 }
 
+static void grow(void)
+{
+    enum { BYTES = 150 << 20 };
+    static _Atomic(void *) kept; /* where others may look, so it is written in full */
+    void *piece = malloc(BYTES);
+    if (piece)
+        memset(piece, 1, BYTES);
+    atomic_store(&kept, piece);
+}
+
 static void serve(struct thread *t, struct conn *c)
 {
     struct lab_answer a = { .kind = c->in.request.kind,
@@ -401,6 +370,9 @@ static void serve(struct thread *t, struct conn *c)
     case LAB_SCRIBBLE:
         scribble();
         break;
+    case LAB_GROW:
+        grow();
+        /* fall through */
     case LAB_STALL:
         for (;;)
             pause();
@@ -485,6 +457,15 @@ static void start_threads(void)
     }
 }
 
+/* Requests come whole here: between two events nothing is half done. */
+static _Noreturn void end_threads(void)
+{
+    lab.stop = 1;
+    for (uint32_t i = 0; i < lab.n_threads; i++)
+        pthread_join(lab.thread[i].id, NULL);
+    _exit(0);
+}
+
 /* What has begun here is answered at once; what is still in sockets within a tenth of a
  * second, or what LAB_DRAIN says in milliseconds. */
 static void drain(void)
@@ -493,10 +474,7 @@ static void drain(void)
         close(adp_worker_listener(lab.worker, i));
     const char *ms = getenv("LAB_DRAIN");
     usleep(1000 * (ms ? (useconds_t)strtol(ms, NULL, 10) : 100));
-    lab.stop = 1;
-    for (uint32_t i = 0; i < lab.n_threads; i++)
-        pthread_join(lab.thread[i].id, NULL);
-    _exit(0);
+    end_threads();
 }
 
 int main(int argc, char **argv)
@@ -525,6 +503,9 @@ int main(int argc, char **argv)
         switch (adp_worker_told(lab.worker, &within)) {
         case ADP_TELL_DRAIN:
             drain();
+            break;
+        case ADP_TELL_STEP_DOWN:
+            end_threads();
             break;
         case ADP_TELL_RELOAD:
             adp_worker_reloaded(lab.worker);
