@@ -111,13 +111,33 @@ function picking(u, pick) {
   u.over.addEventListener('dblclick', () => clearTimeout(soon));
 }
 
+/* Shows what was zoomed to before, and says what is zoomed to now: view.zoomed(from, to), nulls
+ * for all of it. */
+function zooming(view) {
+  let ready = false;
+  return {
+    /* A scale that is set while uPlot draws is not drawn. */
+    ready: [u => queueMicrotask(() => {
+      ready = true;
+      if (view.zoom) u.setScale('x', { min: view.zoom[0], max: view.zoom[1] });
+    })],
+    setScale: [(u, key) => {
+      const { min, max } = u.scales.x, x = u.data[0];
+      if (!ready || key !== 'x' || min === null) return;
+      if (min <= x[0] && max >= x[x.length - 1]) view.zoomed(null, null); else view.zoomed(min, max);
+    }],
+  };
+}
+
+/* more.view: what is done with the plot, {pick, zoom, zoomed}; of all plots of one time. */
 function timeOptions(more) {
+  const view = more.view, zoom = zooming(view);
   return { cursor: { sync, drag: { x: true, y: false } }, legend: { live: true },
     padding: [10, 24, 0, 0],
     scales: { x: { time: false }, y: more.y || {} },
     axes: [axis({ values: (u, ticks) => ticks.map(seconds), space: 70, size: 32 }), valueAxis()],
     series: [{ label: 'since the first', value: (u, v) => seconds(v) }, ...more.series],
-    bands: more.bands, hooks: { ...more.hooks, ready: more.pick ? [u => picking(u, more.pick)] : [] } };
+    bands: more.bands, hooks: { ...more.hooks, ...zoom, ready: [...zoom.ready, u => view.pick && picking(u, view.pick)] } };
 }
 
 /* Bins put together two by two until one holds a handful of decisions: a rate of single ones is
@@ -138,13 +158,13 @@ function grouped(over) {
 }
 
 /* Decisions and refusals per second. */
-export function arrivals(over, pick) {
+export function arrivals(over, view) {
   const [step, bins] = grouped(over), first = over.bins[0].at;
   const x = bins.map(b => b.at - first + step / 2);
   const rate = bins.map(b => b.decisions / step), refused = bins.map(b => b.refusals / step);
   const n = over.bins.reduce((sum, b) => sum + b.refusals, 0);
   return plot(`Decisions per second over time, up to ${number(Math.max(...rate))}, and refusals per second; ${n} ${plural(n, 'decision', 'decisions')} refused in all`,
-    190, () => [timeOptions({ pick, y: { range: (u, lo, hi) => [0, hi * 1.08 || 1] }, series: [
+    190, () => [timeOptions({ view, y: { range: (u, lo, hi) => [0, hi * 1.08 || 1] }, series: [
       { label: 'decisions/s', stroke: colour('c1'), width: 1.5, fill: colour('c1') + '22', points: { show: x.length < 3 }, value: (u, v) => number(v) },
       { label: 'refused/s', stroke: colour('refused'), width: 1.5, fill: colour('refused') + '55', points: { show: x.length < 3 }, value: (u, v) => number(v) },
     ] }), [x, rate, refused]]);
@@ -164,7 +184,7 @@ function gaps(over, name) {
 
 /* One signal: its mean, the band from its least to its greatest, the thresholds it is held
  * against, and where the policy refused. Bins without a reading are gaps. */
-export function signal(over, name, thresholds, pick) {
+export function signal(over, name, thresholds, view) {
   const step = over.bin_s, first = over.bins[0].at;
   const x = over.bins.map(b => b.at - first + step / 2);
   /* null breaks the line, undefined does not. */
@@ -177,7 +197,7 @@ export function signal(over, name, thresholds, pick) {
   const told = thresholds.map(t => `${t.op} ${number(t.threshold)}`).join(' and ');
   return plot(`${name} over time, from ${number(bottom)} to ${number(top)}${told ? '; the policy needs ' + told : ''}`,
     170, () => [timeOptions({
-      pick, y: { range: (u, lo, hi) => {
+      view, y: { range: (u, lo, hi) => {
         const all = [top, bottom, ...thresholds.map(t => t.threshold)];
         const most = Math.max(...all), least = Math.min(0, ...all);
         return [least, most + (most - least) * 0.08 || 1];

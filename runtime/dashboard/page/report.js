@@ -163,27 +163,36 @@ function overTime(run, id) {
         over.bins.map(b => [served() ? el('a', { href: '#/lines?' + new URLSearchParams([...run.logs.map(l => ['log', l]), ['at', b.at]]) }, number(b.at - begin)) : number(b.at - begin), b.decisions, b.refusals, ...names.map(n => b.signals[n] ? number(b.signals[n].mean) : '--')])));
   });
   const own = served() && id === 'r', begin = over.bins[0].at;
-  const say = at => {
-    if (!own) return;
-    address.set('at', Number(at.toFixed(3)));
+  /* What the page shows is in its address: pairs of a key and its values. */
+  const say = (...pairs) => {
+    if (!own || !location.hash.startsWith('#/run')) return;
+    for (const [key, values] of pairs) {
+      address.delete(key);
+      for (const v of values) address.append(key, v);
+    }
     history.replaceState(null, '', '#/run?' + address);
   };
-  const [place, show] = served() ? around(run, begin, say) : [null, null];
-  const picked = served() ? x => show(begin + x) : null;
+  const time = at => Number(at.toFixed(3));
+  const [place, show] = served() ? around(run, begin, at => say(['at', [time(at)]])) : [null, null];
+  const [from, to] = own ? ['from', 'to'].map(k => parseFloat(address.get(k))) : [];
+  const view = { pick: served() ? x => show(begin + x) : null, zoom: from < to ? [from - begin, to - begin] : null,
+    zoomed(min, max) {
+      const all = min === null;
+      if (all && !view.zoom) return;
+      view.zoom = all ? null : [min, max];
+      say(['from', all ? [] : [time(begin + min)]], ['to', all ? [] : [time(begin + max)]]);
+    } };
   if (own && address.has('at')) show(Number(address.get('at')));
   const box = el('div.plots'), shown = new Set(asks.length ? names.filter(n => asks.includes(n)) : names.slice(0, Math.max(3, new Set(gated).size)));
   const pick = (name, on) => {
     if (on) shown.add(name); else shown.delete(name);
     draw();
-    if (!location.hash.startsWith('#/run')) return;
-    address.delete('show');
-    for (const n of shown) address.append('show', n);
-    history.replaceState(null, '', '#/run?' + address);
+    say(['show', [...shown]]);
   };
   const draw = () => {
-    box.replaceChildren(el('h3', {}, 'Decisions and refusals'), arrivals(over, picked), ...names.filter(n => shown.has(n)).flatMap(n => {
+    box.replaceChildren(el('h3', {}, 'Decisions and refusals'), arrivals(over, view), ...names.filter(n => shown.has(n)).flatMap(n => {
       const gates = run.gates.filter(g => g.signal === n && g.threshold !== null);
-      return [el('h3', {}, n), signal(over, n, gates, picked)];
+      return [el('h3', {}, n), signal(over, n, gates, view)];
     }));
   };
   if (drawn()) draw();

@@ -170,6 +170,42 @@ async function main() {
     await again.close();
     await page.close();
   });
+  await claim('what is zoomed to is in the address, and a double click shows all again', async () => {
+    const page = await open(url + '#/run?log=demo%2Fkv_threshold%2Fr1.jsonl');
+    await page.waitForSelector('.plots canvas');
+    await page.mouse.move(0, 0);
+    const picture = page => page.locator('.plots canvas').first().evaluate(c => c.toDataURL());
+    const looks = (page, as, same) => page.waitForFunction(([as, same]) => (document.querySelector('.plots canvas').toDataURL() === as) === same, [as, same]);
+    const over = page.locator('.plots .u-over').first();
+    await over.scrollIntoViewIfNeeded();
+    const all = await picture(page), box = await over.boundingBox(), y = box.y + box.height / 2;
+    await page.mouse.move(box.x + box.width / 4, y);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width / 2, y, { steps: 4 });
+    await page.mouse.up();
+    await page.waitForFunction(() => /&from=[\d.]+&to=[\d.]+$/.test(location.hash));
+    await page.mouse.move(0, 0);
+    await looks(page, all, false);
+    const address = new URLSearchParams(page.url().split('?')[1]), bins = run.over_time.bins, step = run.over_time.bin_s;
+    // The x axis is from the middle of the first bin, grouped or not, to that of the last.
+    const first = bins[0].at, last = bins[bins.length - 1].at + step;
+    for (const [key, share] of [['from', 0.25], ['to', 0.5]])
+      assert(Math.abs(address.get(key) - (first + share * (last - first))) < 0.05 * (last - first), `${key} ${address.get(key)} of ${first} to ${last}`);
+    const again = await open(page.url());
+    await again.waitForSelector('.plots canvas');
+    await looks(again, all, false);
+    // In the middle of the plot is the middle of what was zoomed to.
+    await again.locator('.plots .u-over').first().hover();
+    const middle = (Number(address.get('from')) + Number(address.get('to'))) / 2 - first;
+    const told = parseFloat(await again.locator('.plots .u-legend .u-value').first().innerText());
+    assert(Math.abs(told - middle) < 0.05 * (last - first), `${told} is not about ${middle}`);
+    await again.locator('.plots .u-over').first().dblclick();
+    await again.waitForFunction(() => !/from=|to=/.test(location.hash));
+    await again.mouse.move(0, 0);
+    await looks(again, all, true);
+    await again.close();
+    await page.close();
+  });
   await claim('the dashboard lists what `experiments --json` does', async () => {
     const page = await open(url), whole = await text(page);
     for (const one of read(experimentsJson).experiments) {
