@@ -4,6 +4,7 @@
 #include "runtime/analysis/page.h"
 
 #include "core/error.h"
+#include "core/glyph.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -46,47 +47,6 @@ struct adp_digits adp_page_share(double share)
     return number("%.3f", share);
 }
 
-/* The code point at `s`, whose bytes are *ret_n; text is UTF-8, and what is not is a byte
- * by itself. */
-static uint32_t point_at(const unsigned char *s, int *ret_n)
-{
-    static const struct {
-        unsigned char mask, lead;
-    } forms[] = { { 0x80, 0 }, { 0xe0, 0xc0 }, { 0xf0, 0xe0 }, { 0xf8, 0xf0 } };
-    for (int n = 1; n <= 4; n++) {
-        uint32_t point = s[0] & (uint32_t)(unsigned char)~forms[n - 1].mask;
-        int k = 1;
-        if ((s[0] & forms[n - 1].mask) != forms[n - 1].lead)
-            continue;
-        for (; k < n && (s[k] & 0xc0) == 0x80; k++)
-            point = point << 6 | (s[k] & 0x3fu);
-        *ret_n = n;
-        if (k == n)
-            return point;
-        break;
-    }
-    *ret_n = 1;
-    return 0xfffd;
-}
-
-/* What a terminal obeys, or a reader does not see: C0, DEL, C1, and the characters that
- * format and have no shape of their own (Unicode 15, category Cf and the line breaks), of
- * which those that turn the direction of writing can make one name look like another. */
-static bool hidden(uint32_t point)
-{
-    static const struct {
-        uint32_t first, last;
-    } ranges[] = { { 0x00, 0x1f },      { 0x7f, 0x9f },       { 0xad, 0xad },
-                   { 0x61c, 0x61c },    { 0x180e, 0x180e },   { 0x200b, 0x200f },
-                   { 0x2028, 0x202e },  { 0x2060, 0x206f },   { 0xfeff, 0xfeff },
-                   { 0xfff9, 0xfffb },  { 0x1bca0, 0x1bca3 }, { 0x1d173, 0x1d17a },
-                   { 0xe0000, 0xe007f } };
-    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
-        if (point >= ranges[i].first && point <= ranges[i].last)
-            return true;
-    return false;
-}
-
 /* Newlines that `format` itself begins and ends with; any other is a name's. */
 static size_t own_newlines(const char *format, size_t *ret_last)
 {
@@ -109,7 +69,7 @@ static char *plain(const char *format, va_list args)
     for (size_t i = 0; to && i < n;) {
         int bytes = 1;
         bool own = i < first || i >= n - last;
-        bool hides = !own && hidden(point_at((unsigned char *)text + i, &bytes));
+        bool hides = !own && adp_glyph_hidden(adp_glyph_at(text + i, &bytes));
         for (int k = 0; k < bytes; k++, i++) {
             if (hides)
                 at += snprintf(at, 5, "\\x%02x", (unsigned char)text[i]);

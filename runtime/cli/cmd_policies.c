@@ -7,10 +7,11 @@
 #include "runtime/check/sandbox.h"
 #include "runtime/cli/named.h"
 #include "runtime/cli/say.h"
+#include "runtime/loader/declared.h"
+#include "runtime/loader/file.h"
 #include "runtime/loader/loader.h"
 #include "runtime/loader/table.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -132,8 +133,8 @@ static void print_card(const struct adp_loaded *loaded)
         { "sha256", loaded->sha256 },
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        if (is_said(rows[i].value))
-            printf("  %-9s %s\n", rows[i].name, rows[i].value);
+        if (is_said(rows[i].value)) /* the path may have anything in it */
+            adp_page_put(stdout, "  %-9s %s\n", rows[i].name, rows[i].value);
     }
 }
 
@@ -271,7 +272,17 @@ static void write_policy(struct adp_line *out, const struct adp_loaded *loaded)
     adp_line_puts(out, "}");
 }
 
-/* --- looking, in a process of its own --- */
+/* --- looking, in a process of its own ---
+ *
+ * The file's constructors run in a child. What it found comes back in shared memory as a
+ * record (runtime/loader/declared.h), and it is this process that judges, words and prints it:
+ * no descriptor leads from the child to the page, so what a constructor closes, or writes to
+ * whatever is open, changes neither the page nor the exit code.
+ *
+ * What is promised: a file speaks of itself alone. A constructor that writes into the record
+ * can declare other tables there than the file has, as it could have changed its own tables;
+ * they pass the loader's rules here, so they are a lawful declaration, under the path and
+ * sha256 that this process read. A child that leaves no record is an error. */
 
 enum { LOOK_MS = 5000 };
 
@@ -281,114 +292,117 @@ struct listing {
     struct adp_line out; /* JSON */
 };
 
-/* What the two processes share. `to` holds what was found, as text or JSON. */
-struct look {
-    const struct listing *list;
-    const char *path;
-    int to;
-    struct reply {
-        uint32_t refused;
-        struct adp_error err;
-    } * reply; /* shared memory; the policy's process may have written anything there */
+enum { NOTHING_FOUND, FOUND, REFUSED };
+
+/* What the child leaves; anything may stand there. */
+struct leaving {
+    uint32_t found;
+    char refusal[sizeof((struct adp_error *)0)->text];
+    struct adp_declared declared;
 };
 
-static void write_all(int fd, const char *text, size_t len)
-{
-    while (len) {
-        ssize_t n = write(fd, text, len);
-        if (n <= 0)
-            adp_child_exit(1);
-        text += n;
-        len -= (size_t)n;
-    }
-}
+struct look {
+    const char *path, *sha256;
+    struct leaving *leaving; /* shared memory */
+};
 
 static void look_at(void *ctx)
 {
     struct look *look = ctx;
     struct adp_loaded *loaded;
     struct adp_error err = { 0 };
-    adp_sandbox_enter(); /* where there is no filter, there is still the process */
-    if (adp_loader_load(&loaded, look->path, NULL, &err) < 0) {
-        look->reply->err = err;
-        look->reply->refused = 1;
-    } else if (look->list->json) {
-        struct adp_line line;
-        adp_line_init(&line);
-        write_policy(&line, loaded);
-        if (line.broken)
-            adp_child_exit(1);
-        write_all(look->to, line.text, line.len);
-    } else {
-        fflush(stdout); /* what a constructor printed is no part of the page */
-        dup2(look->to, STDOUT_FILENO);
-        print_policy(loaded, look->list->whole);
-        fflush(stdout);
+    adp_sandbox_enter();    /* where there is no filter, there is still the process */
+    close_range(3, ~0u, 0); /* nor does it write to what whoever started us left open */
+    if (adp_loader_load(&loaded, look->path, look->sha256, &err) < 0) {
+        memcpy(look->leaving->refusal, err.text, sizeof err.text);
+        look->leaving->found = REFUSED;
+    } else if (adp_declared_write(&look->leaving->declared, &loaded->policy)) {
+        look->leaving->found = FOUND;
     }
 }
 
-/* Passes on what a process wrote, which a policy may have had a hand in: no byte of it
- * drives a terminal. */
-static void pass_on(struct listing *list, int from)
+static int run_child(struct look *look, struct adp_error *err)
 {
-    char part[4096];
-    ssize_t n;
-    if (list->json && list->out.len > 1)
-        adp_line_puts(&list->out, ",");
-    for (off_t at = 0; (n = pread(from, part, sizeof part, at)) > 0; at += n) {
-        for (ssize_t i = 0; i < n; i++)
-            if (((unsigned char)part[i] < 0x20 && part[i] != '\n') || part[i] == 0x7f)
-                part[i] = '?';
-        if (list->json)
-            adp_line_put(&list->out, part, (size_t)n);
-        else
-            fwrite(part, 1, (size_t)n, stdout);
-    }
-}
-
-static bool look(struct listing *list, const char *path, struct adp_error *err)
-{
-    struct look l = { .list = list, .path = path };
     struct adp_child child;
     char words[160];
-    bool fine = false;
-    l.to = memfd_create("policy", MFD_CLOEXEC);
-    l.reply = mmap(NULL, sizeof *l.reply, PROT_READ | PROT_WRITE,
-                   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (l.to < 0 || l.reply == MAP_FAILED) {
-        adp_error_at(err, ADP_ENOMEM, path, 0, 0, "out of memory");
+    adp_child_run(&child, (struct adp_child_limit) { .ms = LOOK_MS }, look_at, look);
+    if (child.finished)
+        return 0;
+    adp_child_words(&child, LOOK_MS, words, sizeof words);
+    return adp_error_at(err, ADP_EABI, look->path, 0, 0, "when it was loaded, %s%s%s",
+                        words, child.said[0] ? ": " : "", child.said);
+}
+
+/* From our own copy of what the child left: without a filter something that it started may
+ * still be writing to the other. */
+static int judge(struct adp_loaded *ret, struct leaving *leaving, const struct look *look,
+                 struct adp_error *err)
+{
+    leaving->refusal[sizeof leaving->refusal - 1] = '\0';
+    if (leaving->found == REFUSED)
+        return adp_error_at(err, ADP_EABI, look->path, 0, 0, "%s", leaving->refusal);
+    if (leaving->found != FOUND)
+        return adp_error_at(err, ADP_EABI, look->path, 0, 0,
+                            "when it was loaded, it left nothing to be read");
+    int r = adp_declared_read(&leaving->declared, look->path, err);
+    if (r < 0)
+        return r;
+    ret->policy = leaving->declared.policy;
+    ret->baseline = leaving->declared.card.flags & ADP_BASELINE;
+    snprintf(ret->path, sizeof ret->path, "%s", look->path);
+    snprintf(ret->sha256, sizeof ret->sha256, "%s", look->sha256);
+    return 0;
+}
+
+static void put_policy(struct listing *list, const struct adp_loaded *loaded)
+{
+    if (!list->json) {
+        print_policy(loaded, list->whole);
+        return;
+    }
+    if (list->out.len > 1)
+        adp_line_puts(&list->out, ",");
+    write_policy(&list->out, loaded);
+}
+
+static int look(struct listing *list, const char *path, const char *sha256,
+                struct adp_error *err)
+{
+    int r;
+    struct look l = { path, sha256, NULL };
+    struct adp_loaded loaded = { 0 };
+    struct leaving *ours = malloc(sizeof *ours);
+    l.leaving = mmap(NULL, sizeof *l.leaving, PROT_READ | PROT_WRITE,
+                     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (!ours || l.leaving == MAP_FAILED) {
+        r = adp_error_at(err, ADP_ENOMEM, path, 0, 0, "out of memory");
         goto out;
     }
     fflush(stdout);
-    adp_child_run(&child, (struct adp_child_limit) { .ms = LOOK_MS }, look_at, &l);
-    if (!child.finished) {
-        adp_child_words(&child, LOOK_MS, words, sizeof words);
-        adp_error_at(err, ADP_EABI, path, 0, 0, "when it was loaded, %s%s%s", words,
-                     child.said[0] ? ": " : "", child.said);
-    } else if (l.reply->refused) {
-        *err = l.reply->err;
-        err->file[sizeof err->file - 1] = err->text[sizeof err->text - 1] = '\0';
-    } else {
-        pass_on(list, l.to);
-        fine = true;
-    }
+    if ((r = run_child(&l, err)) < 0)
+        goto out;
+    memcpy(ours, l.leaving, sizeof *ours);
+    if ((r = judge(&loaded, ours, &l, err)) == 0)
+        put_policy(list, &loaded);
 out:
-    if (l.reply != MAP_FAILED)
-        munmap(l.reply, sizeof *l.reply);
-    if (l.to >= 0)
-        close(l.to);
-    return fine;
+    if (l.leaving != MAP_FAILED)
+        munmap(l.leaving, sizeof *l.leaving);
+    free(ours);
+    return r;
 }
 
 static void show(void *ctx, const char *path)
 {
     struct listing *list = ctx;
     struct adp_error err = { 0 };
+    struct adp_file file = { 0 };
     list->found++;
-    if (look(list, path, &err))
-        return;
-    adp_say_error(&err);
-    list->failed++;
+    if (adp_file_read(&file, path, ADP_LOADER_MAX_BYTES, &err) < 0 ||
+        look(list, path, file.sha256, &err) < 0) {
+        adp_say_error(&err);
+        list->failed++;
+    }
+    adp_file_finish(&file);
 }
 
 /* The policy a word on the command line means; what cannot be found is said. */

@@ -8,6 +8,7 @@
  * Every message names the row, what was found and what was expected. */
 #include "runtime/loader/loader.h"
 
+#include "core/glyph.h"
 #include "runtime/loader/table.h"
 
 #include <math.h>
@@ -72,7 +73,8 @@ static size_t utf8_length(const unsigned char *s)
     return n;
 }
 
-/* One line of UTF-8; NULL is "not stated". */
+/* One line of UTF-8 in which nothing steers a terminal or the order of reading; NULL is "not
+ * stated". */
 static int check_text(const struct check *c, const char *field, const char *s)
 {
     if (!s)
@@ -82,10 +84,18 @@ static int check_text(const struct check *c, const char *field, const char *s)
         return refuse(c, "%s is longer than %u bytes", field, LONGEST_TEXT);
     for (size_t i = 0; i < n; i += step) {
         const unsigned char *at = (const unsigned char *)s + i;
+        int bytes;
         step = utf8_length(at);
         if (step == 0 || *at < 0x20 || *at == 0x7f)
             return refuse(c, "%s is not one line of UTF-8: byte %zu is 0x%02x", field, i,
                           *at);
+        uint32_t point = adp_glyph_at(s + i, &bytes);
+        if (adp_glyph_steers(point))
+            return refuse(
+                c,
+                "%s is not one line of plain text: byte %zu begins U+%04X, which "
+                "controls a terminal or the direction of writing",
+                field, i, point);
     }
     return 0;
 }

@@ -15,8 +15,8 @@
  *
  * The room: file.c reads, elf.c and entry.c look before anything runs, copy.c makes the
  * copy, loader.c maps, image.c sees where the declared pointers lead, check.c holds the
- * declared tables against the contract, bind.c resolves signals, find.c finds files by
- * name. Parameter values are the host's. */
+ * declared tables against the contract, declared.c carries them to another process, bind.c
+ * resolves signals, find.c finds files by name. Parameter values are the host's. */
 #ifndef ADP_RUNTIME_LOADER_H
 #define ADP_RUNTIME_LOADER_H
 

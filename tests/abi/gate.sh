@@ -6,34 +6,83 @@
 #
 # Each look is taken at the released minor, where the header must be the same, and at later ones
 # (gate_later), where it may have grown: struct bodies and enums at their end, and by names that were
-# not there. Five looks, which have different blind spots:
+# not there. Six looks, which have different blind spots; text, macros and helpers in C and C++, of both
+# compilers, with and without optimisation:
 #   text       the declarations, token by token, after the preprocessor: sees every change, also
 #              one that compiles to the same bytes; does not see macros, nor what an enum's last
 #              value became in a later minor
 #   macros     what each ADP_ macro is defined as, token by token
 #   constants  the witness's table: every enumerator and macro by value
 #   layout     where each field lies, how large it is and of what class
+#   helpers    what the inline functions answer, and their types
 #   binary     abidiff of two witnesses: sees what the compiler made of the declarations, whatever
 #              they were written with. Its exit status must be 0: it cannot tell a lawful change from
 #              another, so a lawful one must not be there in the minor that is looked at, and it
 #              looks at no later one. No suppressions: one that forgives an added field forgives a
 #              changed signature too. Does not see macros; takes a renamed field and an added
 #              enumerator for harmless (all of abidiff 2.2)
+# The dialects that a header is read in: a compiler, a language, an optimisation. A header may say
+# something else in each (__clang__, __cplusplus, __OPTIMIZE__), so that looks are
+# taken in each; what is compared is always of one dialect. The first is what is looked
+# at when none is named.
+gate_dialects()
+{
+    echo ours:c:-O0 ours:c:-O2 ours:c++:-O0 ours:c++:-O2
+    if ! command -v clang >/dev/null || ! command -v clang++ >/dev/null; then return; fi
+    echo clang:c:-O0 clang:c:-O2 clang:c++:-O0 clang:c++:-O2
+}
+
 gate_cc()
 {
     # shellcheck disable=SC2086 # compilers are lists
-    ${CC:-cc} "$@"
+    case ${gate_dialect:=ours:c:-O0} in
+    ours:c:*) ${CC:-cc} "${gate_dialect##*:}" -x c -std=gnu11 "$@" ;;
+    ours:c++:*) ${CXX:-c++} "${gate_dialect##*:}" -x c++ -std=gnu++20 "$@" ;;
+    clang:c:*) clang "${gate_dialect##*:}" -x c -std=gnu11 "$@" ;;
+    clang:c++:*) clang++ "${gate_dialect##*:}" -x c++ -std=gnu++20 "$@" ;;
+    esac
 }
 
-# The later minors to look at: those that the header's conditions name, the next after each (for
-# `> k`), and one well beyond.
+# A look in every dialect that matches. What depends on a dialect alone is seen by the tokens and the
+# helpers, in all; the witness's table is C's, whose initializers need no order.
+gate_everywhere() # PATTERN COMMAND...
+{
+    gate_pattern=$1
+    shift
+    for gate_dialect in $(gate_dialects); do
+        # shellcheck disable=SC2254 # a pattern
+        case $gate_dialect in $gate_pattern) ;; *) continue ;; esac
+        "$@" || { echo "read as $gate_dialect"; gate_dialect=; return 1; }
+    done
+    gate_dialect=
+}
+
+# The later minors to look at: each that the preprocessor makes something else of than of the one
+# before, declarations or macros, and the last. One run for all: between two readings, all that the
+# header defines is undefined again.
+gate_last=99
 gate_later() # HEADER MINOR
 {
     {
-        sed -n 's/^ *# *\(el\)\{0,1\}if\(.*ADP_ABI_MINOR.*\)/\2/p' "$1" | grep -oE '[0-9]+' |
-            while read -r k; do printf '%s\n%s\n' "$k" "$((k + 1))"; done
-        echo 99
-    } | awk -v minor="$2" '$1 > minor' | sort -nu
+        printf '#include <stddef.h>\n#include <stdint.h>\n'
+        sed -e ':more' -e '/\\$/{N;s/\\\n/ /;b more' -e '}' "$1" |
+            sed -n 's/^[[:space:]]*#[[:space:]]*define[[:space:]]*\([A-Za-z_][A-Za-z0-9_]*\).*/\1/p' |
+            sort -u |
+            awk -v from="$2" -v to=$gate_last -v header="$1" '
+            { undefine = undefine "#undef " $0 "\n" }
+            END {
+                for (k = from; k <= to; k++)
+                    printf "%s#undef ADP_ABI_MINOR\n#define ADP_ABI_MINOR %d\ngate_minor %d\n#include \"%s\"\n",
+                        undefine, k, k, header
+            }'
+    } >"$claims_tmp/minors.c"
+    gate_cc -E -P -dD -w "$claims_tmp/minors.c" | awk -v from="$2" '
+    function ended() { if (k != "" && k > from && block != before) print k; before = block; block = "" }
+    /^gate_minor / { ended(); k = $2 + 0; next }
+    /^#undef / || /^#define ADP_ABI_MINOR / || /^[[:space:]]*$/ { next }
+    { block = block $0 "\n" }
+    END { ended() }' >"$claims_tmp/minors"
+    { cat "$claims_tmp/minors"; echo $gate_last; } | sort -nu
 }
 
 # One token a line, near enough: a word or number, or one other character. Blanks do not count.
@@ -42,12 +91,13 @@ gate_split()
     sed 's/[^A-Za-z0-9_]/\n&\n/g' | grep -v '^[[:space:]]*$'
 }
 
-# The declarations of a header: from the first of ours to the entry's. What follows them is inline,
-# and a policy keeps what it was compiled with.
+# The declarations of a header: from what follows the types of C to the entry. What follows them is
+# inline: of these the meaning is promised, not the words (gate_helpers).
 gate_tokens() # HEADER MINOR
 {
-    gate_cc -E -P -DADP_ABI_MINOR="$2" "$1" | gate_split |
-        sed -n '/^adp_action$/,/^admitperf_policy_v[0-9]*$/p'
+    printf '#include <stddef.h>\n#include <stdint.h>\ngate_begins\n#include "%s"\n' "$1" |
+        gate_cc -E -P -DADP_ABI_MINOR="$2" - | gate_split |
+        sed -n '/^gate_begins$/,/^admitperf_policy_v[0-9]*$/p'
 }
 
 # Whether the declarations of RELEASED stand in TODAY, in their order, each body there continued at
@@ -56,8 +106,10 @@ gate_grown() # RELEASED.tokens TODAY.tokens
 {
     awk '
     function ended() { n[f]++; head[f, n[f]] = h; body[f, n[f]] = b; tail[f, n[f]] = t; h = b = t = "" }
-    FNR == 1 { f++ }
+    FNR == 1 { f++; depth = closed = 0; next }
     $0 == "," { next }
+    # What extern "C" { opens in C++ is no body.
+    $0 == "{" && depth == 0 && h ~ /^extern " C " $/ { h = ""; next }
     $0 == "}" { depth--; closed = depth == 0 }
     depth > 0 { b = b $0 " " }
     depth == 0 && closed { t = t $0 " " }
@@ -78,6 +130,10 @@ gate_grown() # RELEASED.tokens TODAY.tokens
 
 gate_text() # HEADER RELEASED MINOR
 {
+    gate_everywhere '*' gate_text_here "$@"
+}
+gate_text_here() # HEADER RELEASED MINOR
+{
     gate_tokens "$1" "$3" | grep -v '^,$' >"$claims_tmp/today.tokens"
     gate_tokens "$2" "$3" | grep -v '^,$' >"$claims_tmp/released.tokens"
     test "$(wc -l <"$claims_tmp/released.tokens")" -gt 200 || { echo "no declarations found"; return 1; }
@@ -96,6 +152,10 @@ gate_defined() # HEADER MINOR
 }
 
 gate_macros() # HEADER RELEASED MINOR
+{
+    gate_everywhere '*' gate_macros_here "$@"
+}
+gate_macros_here() # HEADER RELEASED MINOR
 {
     gate_defined "$1" "$3" >"$claims_tmp/today.macros"
     gate_defined "$2" "$3" >"$claims_tmp/released.macros"
@@ -117,12 +177,16 @@ gate_macros() # HEADER RELEASED MINOR
 # What the witness of a header, compiled as MINOR, says of what minor AS had.
 gate_table() # HEADER MINOR OUTPUT [AS]
 {
-    gate_cc -std=gnu11 -DWITNESS_MAIN -DADP_ABI_MINOR="$2" -DWITNESS_MINOR="${4:-$2}" \
+    gate_cc -DWITNESS_MAIN -DADP_ABI_MINOR="$2" -DWITNESS_MINOR="${4:-$2}" \
         -DPOLICY_HEADER="\"$1\"" -o "$claims_tmp/table" "$srcdir/tests/abi/witness.c" &&
         "$claims_tmp/table" >"$3"
 }
 
 gate_constants() # HEADER RELEASED MINOR
+{
+    gate_everywhere '*:c:-O0' gate_constants_here "$@"
+}
+gate_constants_here() # HEADER RELEASED MINOR
 {
     for k in "$3" $(gate_later "$1" "$3"); do
         gate_table "$1" "$k" "$claims_tmp/today.table" "$3" || return
@@ -155,10 +219,10 @@ gate_places() # HEADER MINOR FIELDS OUTPUT
         awk '{
             of = "((" $1 " *)0)->" $2
             printf "printf(\"%s %s %%zu %%zu %%d %%zu\\n\", offsetof(%s, %s), sizeof(%s), " \
-                "__builtin_classify_type(%s), _Alignof(%s));\n", $1, $2, $1, $2, of, of, $1 }' "$3"
+                "__builtin_classify_type(%s), __alignof__(%s));\n", $1, $2, $1, $2, of, of, $1 }' "$3"
         echo 'return 0; }'
     } >"$claims_tmp/places.c"
-    gate_cc -std=gnu11 -w -DADP_ABI_MINOR="$2" -o "$claims_tmp/places" "$claims_tmp/places.c" \
+    gate_cc -w -DADP_ABI_MINOR="$2" -o "$claims_tmp/places" "$claims_tmp/places.c" \
         2>"$claims_tmp/places.said" || {
         # That a field is not there is a finding, no error.
         sed 's/error: \(.*no member named\)/\1/' "$claims_tmp/places.said"
@@ -169,6 +233,10 @@ gate_places() # HEADER MINOR FIELDS OUTPUT
 
 gate_layout() # HEADER RELEASED MINOR
 {
+    gate_everywhere '*:-O0' gate_layout_here "$@"
+}
+gate_layout_here() # HEADER RELEASED MINOR
+{
     gate_tokens "$2" "$3" >"$claims_tmp/released.tokens"
     gate_fields "$claims_tmp/released.tokens" >"$claims_tmp/fields"
     test "$(wc -l <"$claims_tmp/fields")" -gt 80 || { echo "few fields found"; return 1; }
@@ -176,6 +244,42 @@ gate_layout() # HEADER RELEASED MINOR
     for k in "$3" $(gate_later "$1" "$3"); do
         gate_places "$1" "$k" "$claims_tmp/fields" "$claims_tmp/today.places" || { echo "in minor $k"; return 1; }
         diff "$claims_tmp/released.places" "$claims_tmp/today.places" || { echo "in minor $k"; return 1; }
+    done
+}
+
+# What follows the declarations, but for assertions, in a word.
+gate_inline() # HEADER MINOR
+{
+    gate_cc -E -P -DADP_ABI_MINOR="$2" "$1" | gate_split | awk '
+        /^(_Static|static)_assert$/ { skip = 1 }
+        after && !skip
+        $0 == ";" { skip = 0 }
+        /^admitperf_policy_v[0-9]*$/ { after = 1 }' | cksum
+}
+
+# What the inline functions answer, and their types. Words that have answered once, for a compiler
+# and a language, are not asked again in another minor or with optimisation.
+gate_helpers() # HEADER RELEASED MINOR
+{
+    : >"$claims_tmp/answered"
+    gate_everywhere '*' gate_helpers_here "$@"
+}
+gate_helpers_here() # HEADER RELEASED MINOR
+{
+    for k in "$3" $(gate_later "$1" "$3"); do
+        gate_words="${gate_dialect%:*} $(gate_inline "$1" "$k")"
+        if grep -qxF "$gate_words" "$claims_tmp/answered"; then continue; fi
+        echo "$gate_words" >>"$claims_tmp/answered"
+        gate_cc -w -Werror=incompatible-pointer-types -DADP_ABI_MINOR="$k" -DWITNESS_MINOR="$3" \
+            -DPOLICY_HEADER="\"$1\"" -o "$claims_tmp/helpers" "$srcdir/tests/abi/helpers.c" -lm \
+            2>"$claims_tmp/helpers.said" || {
+            # That a function is not there, or of another type, is a finding, no error.
+            sed 's/error: \(.*\(incompatible\|undeclared\|not declared\|cannot initialize\|conversion\)\)/\1/' \
+                "$claims_tmp/helpers.said"
+            echo "in minor $k"
+            return 1
+        }
+        "$claims_tmp/helpers" || { echo "in minor $k"; return 1; }
     done
 }
 

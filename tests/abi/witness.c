@@ -48,9 +48,9 @@ SHOWN enum adp_reason witness_adp_reason;
 const adp_policy admitperf_policy_v1 = { ADP_HEAD };
 
 /* A policy that uses the macros; as many of each as no other has. */
-static const adp_signal two_signals[2];
-static const adp_param three_params[3];
-static const adp_gate five_gates[5];
+static const adp_signal two_signals[2] = { { 0 } };
+static const adp_param three_params[3] = { { 0 } };
+static const adp_gate five_gates[5] = { { 0 } };
 SHOWN const adp_policy witness_filled = {
     ADP_HEAD,
     ADP_TABLES(two_signals, three_params, five_gates),

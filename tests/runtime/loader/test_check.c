@@ -110,6 +110,14 @@ DEFECT(overlong_4_utf8, s->policy.doc = "\xf0\x8f\xbf\xbf")
 DEFECT(above_utf8, s->policy.doc = "\xf4\x90\x80\x80")
 DEFECT(cut_utf8, s->policy.doc = "a\xe2\x82")
 DEFECT(surrogate_utf8, s->policy.doc = "\xed\xa0\x80")
+DEFECT(c1_control, s->policy.doc = "a\xc2\x9b"
+                                   "31mb")
+DEFECT(next_line, s->policy.version = "1\xc2\x85")
+DEFECT(line_separator, s->policy.doc = "a\xe2\x80\xa8")
+DEFECT(paragraph_separator, s->params[1].doc = "\xe2\x80\xa9")
+DEFECT(right_to_left_mark, s->params[0].unit = "\xe2\x80\x8f")
+DEFECT(right_to_left_override, s->card.source = "ab\xe2\x80\xae")
+DEFECT(isolate, s->card.margin_unit = "\xe2\x81\xa6")
 DEFECT(two_lines, s->policy.version = "1\n2")
 DEFECT(long_doc, s->policy.doc = long_text)
 DEFECT(many_signals, s->policy.n_signals = 65)
@@ -189,6 +197,24 @@ static const struct {
     { cut_utf8, "doc is not one line of UTF-8: byte 1 is 0xe2" },
     { surrogate_utf8, "doc is not one line of UTF-8: byte 0 is 0xed" },
     { two_lines, "version is not one line of UTF-8: byte 1 is 0x0a" },
+    { c1_control, "doc is not one line of plain text: byte 1 begins U+009B, which "
+                  "controls a terminal or the direction of writing" },
+    { next_line, "version is not one line of plain text: byte 1 begins U+0085, which "
+                 "controls a terminal or the direction of writing" },
+    { line_separator, "doc is not one line of plain text: byte 1 begins U+2028, which "
+                      "controls a terminal or the direction of writing" },
+    { paragraph_separator, "parameter 1 \"max_waiting\": doc is not one line of plain "
+                           "text: byte 0 begins U+2029, which "
+                           "controls a terminal or the direction of writing" },
+    { right_to_left_mark, "parameter 0 \"threshold\": unit is not one line of plain "
+                          "text: byte 0 begins U+200F, which "
+                          "controls a terminal or the direction of writing" },
+    { right_to_left_override,
+      "card: source is not one line of plain text: byte 2 begins U+202E, which "
+      "controls a terminal or the direction of writing" },
+    { isolate,
+      "card: margin_unit is not one line of plain text: byte 0 begins U+2066, which "
+      "controls a terminal or the direction of writing" },
     { long_doc, "doc is longer than 1023 bytes" },
     { many_signals, "declares 65 signals, expected at most 64" },
     { many_params, "declares 65 params, expected at most 64" },
