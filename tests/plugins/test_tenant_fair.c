@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* tenant_fair: counters worked out by hand. Weights 1 and 2, a lead of at most 1,000; five
  * waiting requests saturate. */
+#include "tests/plugins/mixed_pools.h"
 #include "tests/plugins/stage.h"
 
 static struct stage s;
@@ -334,6 +335,20 @@ START_TEST(readings_per_engine_go_before_the_pool)
 }
 END_TEST
 
+START_TEST(each_signal_is_read_of_the_engines_or_else_of_the_pool)
+{
+    const struct mixed_pool *pool = &mixed_pools[_i];
+    stage_create(&s, NULL, 0);
+    run("z", 0, 0);
+    run("a", 3000, 0); /* 2,000 more than it may be ahead when there is no room */
+    mixed_pool_set(&s, pool);
+    const adp_verdict *w = ask("a", 0, 1);
+    bool room = pool->saturation < 1;
+    ck_assert_msg(w->action == (room ? ADP_ADMIT : ADP_DEFER), "%s", pool->claim);
+    ck_assert_double_eq_tol(w->margin, room ? pool->saturation - 1 : 2, 1e-12);
+}
+END_TEST
+
 START_TEST(more_tenants_than_there_is_room_for_drop_the_longest_idle)
 {
     stage_set(&s, "tenants", 2);
@@ -431,6 +446,8 @@ int main(void)
     tcase_add_test(t, the_retry_time_is_what_the_least_served_is_given);
     tcase_add_test(t, absence_counts_as_saturated_or_is_left_out);
     tcase_add_test(t, readings_per_engine_go_before_the_pool);
+    tcase_add_loop_test(t, each_signal_is_read_of_the_engines_or_else_of_the_pool, 0,
+                        STAGE_N(mixed_pools));
     tcase_add_test(t, more_tenants_than_there_is_room_for_drop_the_longest_idle);
     tcase_add_test(t, a_ticket_of_a_counter_that_went_settles_with_nobody);
     tcase_add_test(t, more_in_flight_than_there_is_room_for_are_forgotten);
