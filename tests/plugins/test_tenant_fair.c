@@ -383,6 +383,38 @@ START_TEST(a_ticket_of_a_counter_that_went_settles_with_nobody)
 }
 END_TEST
 
+static const uint32_t foreign[] = { ADP_NOT_RUN, ADP_LOST, ADP_CANCELLED, ADP_FAILED,
+                                    ADP_DONE };
+
+/* Saved with a at 1,000, z at 0. The forerunner charges a 500 more, the instance that is
+ * made of what was saved 200; or one that starts afresh, to which z comes first. */
+START_TEST(a_ticket_that_the_forerunner_gave_after_the_save_settles_nothing)
+{
+    static unsigned char saved[STAGE_SAVED];
+    bool afresh = _i;
+    uint64_t ms = afresh ? 1 : 0;
+    stage_create(&s, NULL, 0);
+    run("z", 0, 0);
+    uint64_t before = run("a", 1000, 0);
+    uint64_t len = stage_save(&s, saved);
+    uint64_t after = run("a", 500, 0);
+    stage_restart(&s, afresh ? NULL : saved, afresh ? 0 : len);
+    if (afresh)
+        run("z", 0, ms);
+    uint64_t own = run("a", afresh ? 1200 : 200, ms);
+    ck_assert(own != after && own != before);
+    ck_assert_double_eq_tol(lead("a", ms), 1200, 1e-9);
+    for (int i = 0; i < STAGE_N(foreign); i++) {
+        stage_end(&s, after, foreign[i], 1, 1, ms);
+        ck_assert_double_eq_tol(lead("a", ms), 1200, 1e-9);
+    }
+    stage_end(&s, own, ADP_NOT_RUN, -1, -1, ms);
+    ck_assert_double_eq_tol(lead("a", ms), afresh ? 0 : 1000, 1e-9);
+    stage_end(&s, before, ADP_NOT_RUN, -1, -1, ms); /* it was charged when saved */
+    ck_assert_double_eq_tol(lead("a", ms), 0, 1e-9);
+}
+END_TEST
+
 START_TEST(more_in_flight_than_there_is_room_for_are_forgotten)
 {
     stage_create(&s, NULL, 0);
@@ -450,6 +482,8 @@ int main(void)
                         STAGE_N(mixed_pools));
     tcase_add_test(t, more_tenants_than_there_is_room_for_drop_the_longest_idle);
     tcase_add_test(t, a_ticket_of_a_counter_that_went_settles_with_nobody);
+    tcase_add_loop_test(
+        t, a_ticket_that_the_forerunner_gave_after_the_save_settles_nothing, 0, 2);
     tcase_add_test(t, more_in_flight_than_there_is_room_for_are_forgotten);
     tcase_add_test(t, a_full_state_fits_and_a_spoilt_one_is_a_fresh_start);
     tcase_add_test(t, a_small_state_is_refused_wherever_it_is_cut);
