@@ -25,7 +25,7 @@
 #include <stdlib.h>
 
 enum { INITIAL_LIMIT, MIN_LIMIT, MAX_LIMIT, BACKOFF_RATIO, TIMEOUT_MS };
-enum { LAYOUT = 1 };
+enum { LAYOUT = 2 };
 
 static const adp_param params[] = {
     [INITIAL_LIMIT] = { .name = "initial_limit",
@@ -86,7 +86,7 @@ static const adp_card card = {
 struct learnt { /* what is saved */
     double limit;
     struct adp_turns turns;
-    uint64_t life;
+    struct adp_life life;
 };
 
 struct aimd {
@@ -121,10 +121,12 @@ static void *create(const adp_setup *setup)
     a->backoff = p[BACKOFF_RATIO];
     a->timeout_ms = p[TIMEOUT_MS];
     if (adp_saved_read(setup->saved, setup->saved_len, LAYOUT, &a->learnt,
-                       sizeof a->learnt))
-        a->flight.life = (uint32_t)a->learnt.life + 1;
-    else
+                       sizeof a->learnt)) {
+        a->flight.life = a->learnt.life;
+        adp_life_restore(&a->flight.life);
+    } else {
         a->learnt.limit = share(p[INITIAL_LIMIT], setup->n_instances);
+    }
     a->learnt.limit = clamp(a->learnt.limit, a->lo, a->hi);
     return a;
 }
@@ -135,7 +137,7 @@ static void decide(void *self, const adp_view *v, adp_verdict *w)
     adp_margin(w, (double)a->flight.now - a->learnt.limit);
     if (w->margin < 0.0) {
         adp_admit(w);
-        w->ticket = adp_flight_begin(&a->flight);
+        w->ticket = adp_flight_begin(&a->flight, v->now_ns);
     } else {
         adp_defer(w, ADP_R_CAPACITY_RESERVED, ADP_NONE,
                   adp_turns_next_ms(&a->learnt.turns, v->now_ns, v->draw));

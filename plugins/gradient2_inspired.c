@@ -40,7 +40,7 @@ enum {
     WINDOW_REQUESTS,
     N_PARAMS
 };
-enum { LAYOUT = 1, WARM_UP = 10 };
+enum { LAYOUT = 2, WARM_UP = 10 };
 #define SHORTEST_MS 0.1 /* WindowedLimit.minRttThreshold */
 
 static const adp_param params[N_PARAMS] = {
@@ -143,7 +143,7 @@ struct learnt { /* what is saved */
     uint64_t warm;               /* windows that it has warmed up by */
     struct window window;
     struct adp_turns turns;
-    uint64_t life;
+    struct adp_life life;
 };
 
 struct gradient {
@@ -178,10 +178,12 @@ static void *create(const adp_setup *setup)
     g->hi = share(p[MAX_LIMIT], setup->n_instances);
     g->queue = p[QUEUE_SIZE] / (setup->n_instances ? setup->n_instances : 1);
     if (adp_saved_read(setup->saved, setup->saved_len, LAYOUT, &g->learnt,
-                       sizeof g->learnt))
-        g->flight.life = (uint32_t)g->learnt.life + 1;
-    else
+                       sizeof g->learnt)) {
+        g->flight.life = g->learnt.life;
+        adp_life_restore(&g->flight.life);
+    } else {
         g->learnt.limit = share(p[INITIAL_LIMIT], setup->n_instances);
+    }
     g->learnt.limit = clamp(g->learnt.limit, g->lo, g->hi);
     return g;
 }
@@ -192,7 +194,7 @@ static void decide(void *self, const adp_view *v, adp_verdict *w)
     adp_margin(w, (double)g->flight.now - (double)(uint32_t)g->learnt.limit);
     if (w->margin < 0.0) {
         adp_admit(w);
-        w->ticket = adp_flight_begin(&g->flight);
+        w->ticket = adp_flight_begin(&g->flight, v->now_ns);
     } else {
         adp_defer(w, ADP_R_CAPACITY_RESERVED, ADP_NONE,
                   adp_turns_next_ms(&g->learnt.turns, v->now_ns, v->draw));

@@ -43,7 +43,7 @@
 
 enum { QUEUE };
 enum { TTFT_SLO_MS, PREFILL_TOKENS_PER_S, MAX_REQS, PROMPT_GUESS, PROBE_MS };
-enum { LAYOUT = 1, IN_FLIGHT = 16384 };
+enum { LAYOUT = 2, IN_FLIGHT = 16384 };
 static const double MEAN_WEIGHT = 1.0 / 32.0; /* of the last prompt in the mean length */
 static const uint64_t RATE_WINDOW_NS = 10u * UINT64_C(1000000000);
 static const double RETRY_CAP_MS = 30000.0; /* llm-d #2487 */
@@ -116,7 +116,7 @@ struct line { /* what is saved */
     double mean;          /* length of a prompt; 0: none was admitted yet */
     struct adp_rate left; /* requests that ended */
     struct adp_probe probe;
-    uint64_t next_ticket; /* 0: none was given yet */
+    struct adp_life life;
 };
 
 struct place { /* of a request in flight, by its ticket */
@@ -125,6 +125,7 @@ struct place { /* of a request in flight, by its ticket */
 
 struct backlog {
     struct line line;
+    uint32_t given;              /* tickets */
     double share;                /* of the deployment that this process may fill */
     struct adp_table *in_flight; /* in this block */
 };
@@ -138,6 +139,7 @@ static void *create(const adp_setup *setup)
     b->in_flight = adp_table_init(b + 1, IN_FLIGHT, sizeof(struct place));
     b->share = 1.0 / (setup->n_instances ? setup->n_instances : 1u);
     adp_saved_read(setup->saved, setup->saved_len, LAYOUT, &b->line, sizeof b->line);
+    adp_life_restore(&b->line.life);
     return b;
 }
 
@@ -183,9 +185,7 @@ static struct estimate estimate_of(const struct backlog *b, const adp_view *v,
 static void admit(struct backlog *b, const adp_view *v, double tokens, adp_verdict *w)
 {
     struct line *l = &b->line;
-    if (!l->next_ticket)
-        l->next_ticket = v->now_ns + 1u; /* no ticket of a life before is given again */
-    w->ticket = l->next_ticket++;
+    w->ticket = adp_life_ticket(&l->life, ++b->given, v->now_ns);
     l->end += tokens;
     l->mean = l->mean > 0.0 ? l->mean + (tokens - l->mean) * MEAN_WEIGHT : tokens;
     struct place *place = adp_table_touch(b->in_flight, w->ticket, v->now_ns, NULL);

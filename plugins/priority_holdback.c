@@ -39,7 +39,7 @@ enum {
     ENGINES,
     PROBE_MS
 };
-enum { LAYOUT = 1, LAYOUT_LEVELS = 2, LEVELS = 64 };
+enum { LAYOUT = 3, LAYOUT_LEVELS, LEVELS = 64 };
 static const uint64_t RATE_WINDOW_NS = 10u * UINT64_C(1000000000);
 static const double RETRY_CAP_MS = 30000.0; /* llm-d #2487 */
 static const double RETRY_SPREAD = 0.5;
@@ -132,7 +132,7 @@ static const adp_card card = {
 struct learnt { /* what is saved, beside the priorities */
     struct adp_probe probe;
     struct adp_rate left; /* requests that ended */
-    uint64_t life;        /* tickets carry it: those of a life before are not in flight */
+    struct adp_life life; /* what a life before had in flight is not in flight here */
 };
 
 struct holdback {
@@ -154,7 +154,7 @@ static void *create(const adp_setup *setup)
     if (!at || !adp_table_restore(h->levels, (const char *)setup->saved + at,
                                   setup->saved_len - at, LAYOUT_LEVELS))
         h->learnt = (struct learnt) { 0 };
-    h->learnt.life++;
+    adp_life_restore(&h->learnt.life);
     return h;
 }
 
@@ -235,7 +235,7 @@ static void decide(void *self, const adp_view *v, adp_verdict *w)
     if (!held)
         adp_probe_open(&h->learnt.probe);
     h->in_flight++;
-    w->ticket = h->learnt.life;
+    w->ticket = adp_life_ticket(&h->learnt.life, 0, v->now_ns);
     adp_admit(w);
 }
 
@@ -244,7 +244,7 @@ static void outcome(void *self, const adp_outcome *o)
     struct holdback *h = self;
     if (o->kind == ADP_DONE || o->kind == ADP_FAILED || o->kind == ADP_CANCELLED)
         adp_rate_add(&h->learnt.left, 1.0, o->now_ns, RATE_WINDOW_NS);
-    if (o->ticket == h->learnt.life && h->in_flight > 0.0)
+    if (adp_life_gave(&h->learnt.life, o->ticket) && h->in_flight > 0.0)
         h->in_flight--;
 }
 

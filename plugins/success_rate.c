@@ -12,7 +12,8 @@
  *
  * and a request is refused when its draw is below p; p is 0 while fewer than
  * `rps_threshold` requests a second were seen, a mean over the whole window, never over
- * the time since the oldest of them (Envoy #33739, #34257).
+ * the time since the oldest of them (Envoy #33739, #34257). The threshold is the whole
+ * deployment's: of n instances each takes its own rate n times. Envoy's is each process's.
  *
  * A success has a status below 500; without one, it ran to its end. One that failed after
  * a 200 had begun is a failure. A client that left before anything came gave up waiting,

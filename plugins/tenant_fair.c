@@ -55,7 +55,7 @@ enum {
     ABSENT_SATURATED,
     ENGINES
 };
-enum { LAYOUT = 4, LAYOUT_TENANTS, LAYOUT_CHARGED };
+enum { LAYOUT = 7, LAYOUT_TENANTS, LAYOUT_CHARGED };
 enum { MAX_TENANTS = 1024, IN_FLIGHT = 4096 };
 static const double PREDICTION_WINDOW = 5.0; /* vtc_pred_len_req_queue.py */
 static const uint64_t RATE_WINDOW_NS = 10u * UINT64_C(1000000000);
@@ -182,13 +182,14 @@ struct charged { /* by ticket */
     double prompt, output; /* tokens */
 };
 
-struct learnt {            /* what is saved, beside the tables */
-    uint64_t next_ticket;  /* 0: none was given yet */
+struct learnt { /* what is saved, beside the tables */
+    struct adp_life life;
     struct adp_rate given; /* weighted tokens that were used */
 };
 
 struct fair {
     struct learnt learnt;
+    uint32_t n_given; /* tickets */
     double input_weight, output_weight, half_life_s;
     struct adp_table *tenants, *charged; /* in this block */
 };
@@ -209,6 +210,7 @@ static bool restore(struct fair *f, const unsigned char *saved, uint64_t len)
     at += part;
     if (!part || !adp_table_restore(f->charged, saved + at, len - at, LAYOUT_CHARGED))
         return false;
+    adp_life_restore(&f->learnt.life);
     for (struct adp_row *row = adp_table_next(f->tenants, NULL); row;
          row = adp_table_next(f->tenants, row)) {
         struct tenant *t = tenant_in(row);
@@ -333,9 +335,7 @@ static void admit(struct fair *f, const adp_view *v, uint64_t key, struct tenant
     t->service += f->input_weight * c.prompt + f->output_weight * c.output;
     t->waiting = 0;
     t->in_flight++;
-    if (!f->learnt.next_ticket)
-        f->learnt.next_ticket = v->now_ns + 1u; /* none of a life before is given again */
-    w->ticket = f->learnt.next_ticket++;
+    w->ticket = adp_life_ticket(&f->learnt.life, ++f->n_given, v->now_ns);
     t->life = t->life ? t->life : w->ticket;
     c.life = t->life;
     make_room(f);

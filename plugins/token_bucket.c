@@ -35,7 +35,7 @@
 #include <stdlib.h>
 
 enum { CAPACITY, REFILL, PER_TENANT, TENANTS, PROMPT_GUESS, OUTPUT_GUESS };
-enum { LAYOUT = 4, LAYOUT_BUCKETS, LAYOUT_RESERVED };
+enum { LAYOUT = 7, LAYOUT_BUCKETS, LAYOUT_RESERVED };
 enum { MAX_TENANTS = 4096, IN_FLIGHT = 4096 };
 static const double RETRY_SPREAD = 0.5;
 
@@ -112,19 +112,20 @@ struct reserved { /* by ticket */
 };
 
 struct token_bucket {
-    uint64_t next_ticket; /* 0: none was given yet; saved */
+    struct adp_life life; /* saved */
+    uint32_t given;       /* tickets */
     double share;         /* of the deployment's tokens that are this process's */
     struct adp_table *buckets, *reserved; /* in this block */
 };
 
 static bool restore(struct token_bucket *b, const unsigned char *saved, uint64_t len)
 {
-    uint64_t at =
-        adp_saved_read(saved, len, LAYOUT, &b->next_ticket, sizeof b->next_ticket);
+    uint64_t at = adp_saved_read(saved, len, LAYOUT, &b->life, sizeof b->life);
     if (!at)
         return false;
     uint64_t part = adp_table_restore(b->buckets, saved + at, len - at, LAYOUT_BUCKETS);
     at += part;
+    adp_life_restore(&b->life);
     return part && adp_table_restore(b->reserved, saved + at, len - at, LAYOUT_RESERVED);
 }
 
@@ -142,7 +143,7 @@ static void *create(const adp_setup *setup)
         adp_table_init((char *)(b + 1) + buckets, IN_FLIGHT, sizeof(struct reserved));
     b->share = 1.0 / (setup->n_instances ? setup->n_instances : 1u);
     if (!restore(b, setup->saved, setup->saved_len)) {
-        b->next_ticket = 0;
+        b->life = (struct adp_life) { 0 };
         adp_table_init(b->buckets, tenants, sizeof(struct bucket));
     }
     return b;
@@ -167,9 +168,7 @@ static void admit(struct token_bucket *b, const adp_view *v, struct reserved cos
                   double level, adp_verdict *w)
 {
     bool is_new = false;
-    if (!b->next_ticket)
-        b->next_ticket = v->now_ns + 1u; /* no ticket of a life before is given again */
-    w->ticket = b->next_ticket++;
+    w->ticket = adp_life_ticket(&b->life, ++b->given, v->now_ns);
     struct bucket *bucket = adp_table_touch(b->buckets, cost.tenant, v->now_ns, &is_new);
     if (is_new) {
         bucket->life = w->ticket;
@@ -240,7 +239,7 @@ static uint64_t save(const void *self, void *to, uint64_t cap)
 {
     const struct token_bucket *b = self;
     unsigned char *at = to;
-    uint64_t n = adp_saved_write(at, cap, LAYOUT, &b->next_ticket, sizeof b->next_ticket);
+    uint64_t n = adp_saved_write(at, cap, LAYOUT, &b->life, sizeof b->life);
     uint64_t buckets =
         n ? adp_table_save(b->buckets, at + n, cap - n, LAYOUT_BUCKETS) : 0;
     n += buckets;
@@ -258,7 +257,7 @@ const adp_policy admitperf_policy_v1 = {
     .doc = "tokens a second with a burst: reserved at admission, settled at the outcome",
     .card = &card,
     .threading = ADP_SERIAL,
-    .max_saved = ADP_SAVED_BYTES(sizeof(uint64_t)) +
+    .max_saved = ADP_SAVED_BYTES(sizeof(struct adp_life)) +
                  ADP_TABLE_SAVED_BYTES(MAX_TENANTS, sizeof(struct bucket)) +
                  ADP_TABLE_SAVED_BYTES(IN_FLIGHT, sizeof(struct reserved)),
     .create = create,

@@ -112,7 +112,10 @@ static const struct check {
     { "B10", "a create that fails says why and leaves nothing", 4, "S1", "S2 B1",
       adp_check_survives_failing_create,
       "check every allocation; on failure free what was taken, write a sentence into "
-      "setup->error and return NULL; in C++ and Rust catch what unwinds" },
+      "setup->error and return NULL; in C++ and Rust catch what unwinds; Rust's "
+      "Box::new, "
+      "Vec::push and collections end the process when memory is out: use try_reserve and "
+      "the SDK's try_box" },
     { "B11", "saved state is the whole state, and no other is believed", 11, "B3",
       "S2 B1", adp_check_saves_and_restores,
       "save every field that decide reads, with its length and a checksum over it "

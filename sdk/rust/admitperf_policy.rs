@@ -17,7 +17,10 @@
 //  2. Nothing unwinds out of a policy. A decide that panics leaves no verdict, which the
 //     operator's on_error answers; a create that panics or fails says why; everything else
 //     is swallowed. What a panic left behind in the state is the policy's own affair.
-//  3. The table is built when the policy is compiled. Layouts are held there against those
+//  3. This file takes memory by ways that can fail, and create answers a failure with
+//     "out of memory". The standard library's usual ways end the process instead, and with
+//     it the host: in create use try_reserve, try_reserve_exact and `try_box`.
+//  4. The table is built when the policy is compiled. Layouts are held there against those
 //     of policy.h, and so is what a policy declares, as far as memory safety needs it; the
 //     loader holds all of it against the rules.
 //
@@ -27,11 +30,13 @@
 #[allow(dead_code)]
 #[macro_use]
 pub mod admitperf {
+    use std::alloc::{alloc, Layout};
     use std::any::Any;
     use std::ffi::CStr;
     use std::marker::PhantomData;
     use std::os::raw::{c_char, c_void};
     use std::panic::{catch_unwind, AssertUnwindSafe};
+    use std::ptr::NonNull;
 
     #[cfg(panic = "abort")]
     compile_error!("a policy needs panic=unwind: with abort, one panic ends the host");
@@ -348,7 +353,8 @@ pub mod admitperf {
 
     /// An instance, for Serial and Concurrent.
     pub trait State: Policy + Sized + Send {
-        /// Err: one sentence, lower case, no full stop. [control]
+        /// Err: one sentence, lower case, no full stop; "" says "out of memory", which takes
+        /// no memory to say. [control]
         fn create(setup: &Setup) -> Result<Self, String>;
         /// The state as bytes; empty, or more than MAX_SAVED: none. [control]
         fn save(&self) -> Vec<u8> {
@@ -379,6 +385,33 @@ pub mod admitperf {
         /// Takes back a ticket. [hot]
         fn outcome(&self, outcome: &Outcome) {
             let _ = outcome;
+        }
+    }
+
+    // --- memory, in create ---
+
+    /// What create says when memory is out, of any error that an allocation fails with:
+    /// `table.try_reserve_exact(4096).map_err(out_of_memory)?`.
+    pub fn out_of_memory<E>(_: E) -> String {
+        String::new() // takes none; the boundary puts the words in
+    }
+
+    /// Box::new, but where there is no memory an error that create may return.
+    pub fn try_box<T>(value: T) -> Result<Box<T>, String> {
+        let layout = Layout::new::<T>();
+        let at = if layout.size() == 0 {
+            NonNull::dangling().as_ptr()
+        } else {
+            // SAFETY: the layout is not of size 0.
+            unsafe { alloc(layout) as *mut T }
+        };
+        if at.is_null() {
+            return Err(out_of_memory(()));
+        }
+        // SAFETY: `at` is memory of a T's layout from the allocator that Box frees with.
+        unsafe {
+            at.write(value);
+            Ok(Box::from_raw(at))
         }
     }
 
@@ -611,8 +644,9 @@ pub mod admitperf {
             Some(unsafe { std::slice::from_raw_parts(self.raw.saved as *const u8, len) })
         }
 
-        // One line, cut to the host's room between characters.
+        // One line, cut to the host's room between characters. Takes no memory.
         fn say(&self, problem: &str) {
+            let problem = if problem.is_empty() { "out of memory" } else { problem };
             let cap = self.raw.error_cap as usize;
             if self.raw.error.is_null() || cap == 0 {
                 return;
@@ -773,21 +807,20 @@ pub mod admitperf {
         std::mem::forget(left);
     }
 
-    fn message(payload: Box<dyn Any + Send>) -> String {
-        let text = match (payload.downcast_ref::<&str>(), payload.downcast_ref::<String>()) {
-            (Some(text), _) => text.to_string(),
-            (_, Some(text)) => text.clone(),
-            _ => "it panicked".to_string(),
-        };
-        discard(payload);
-        text
+    // The text of a panic, for as long as the payload lives.
+    fn message(payload: &(dyn Any + Send)) -> &str {
+        match (payload.downcast_ref::<&str>(), payload.downcast_ref::<String>()) {
+            (Some(text), _) => text,
+            (_, Some(text)) => text,
+            _ => "it panicked",
+        }
     }
 
     fn make<P: State>(setup: &Setup) -> Result<Box<P>, String> {
-        let mut made = Box::new(P::create(setup)?);
+        let mut made = try_box(P::create(setup)?)?;
         if let Some(saved) = setup.saved() {
             if guarded(|| made.restore(saved)) != Some(true) {
-                made = Box::new(P::create(setup)?);
+                made = try_box(P::create(setup)?)?;
             }
         }
         Ok(made)
@@ -814,12 +847,14 @@ pub mod admitperf {
                 n_params: P::PARAMS.len(),
                 takes_config: P::TAKES_CONFIG,
             };
-            let problem = match catch_unwind(AssertUnwindSafe(|| make::<P>(&setup))) {
+            match catch_unwind(AssertUnwindSafe(|| make::<P>(&setup))) {
                 Ok(Ok(made)) => return Box::into_raw(made) as *mut c_void,
-                Ok(Err(problem)) => problem,
-                Err(payload) => message(payload),
-            };
-            setup.say(&problem);
+                Ok(Err(problem)) => setup.say(&problem),
+                Err(payload) => {
+                    setup.say(message(&*payload));
+                    discard(payload);
+                }
+            }
             std::ptr::null_mut()
         }
 

@@ -267,6 +267,39 @@ START_TEST(what_a_former_life_had_in_flight_holds_no_place)
 }
 END_TEST
 
+static const uint32_t foreign[] = { ADP_NOT_RUN, ADP_LOST, ADP_CANCELLED, ADP_FAILED,
+                                    ADP_DONE };
+
+/* Saved with 600 unread. The forerunner admits 300 more; the instance that is made of what
+ * was saved 400, so that 1,000 are unread; or one that starts afresh 1,000. */
+START_TEST(a_ticket_that_the_forerunner_gave_after_the_save_settles_nothing)
+{
+    static unsigned char saved[STAGE_SAVED];
+    bool afresh = _i;
+    uint64_t ms = afresh ? 1 : 0;
+    stage_create(&s, NULL, 0);
+    ask(600, 0);
+    uint64_t before = s.verdict.ticket;
+    uint64_t len = stage_save(&s, saved);
+    ask(300, 0);
+    uint64_t after = s.verdict.ticket;
+    stage_restart(&s, afresh ? NULL : saved, afresh ? 0 : len);
+    ask(afresh ? 1000 : 400, ms);
+    uint64_t own = s.verdict.ticket;
+    ck_assert(own != after && own != before);
+    for (int i = 0; i < STAGE_N(foreign); i++) {
+        stage_end(&s, after, foreign[i], -1, -1, ms);
+        stage_end(&s, before, foreign[i], -1, -1, ms); /* places are not saved */
+        ck_assert_double_eq_tol(backlog(ms), 1000, 1e-6);
+    }
+    stage_end(&s, own, ADP_NOT_RUN, -1, -1, ms); /* its tokens leave */
+    if (afresh)
+        ck_assert_uint_eq(ask(2000, ms)->action, ADP_ADMIT);
+    else
+        ck_assert_double_eq_tol(backlog(ms), 600, 1e-6);
+}
+END_TEST
+
 /* 100 tokens at 0 ms: the mean prompt. At 1 s they are read; what waits in the engine
  * counts 100 each. */
 START_TEST(a_longer_queue_in_the_engine_counts)
@@ -401,6 +434,8 @@ int main(void)
     tcase_add_test(t, a_late_outcome_does_not_read_what_came_after);
     tcase_add_test(t, what_is_in_flight_is_bounded_too);
     tcase_add_test(t, what_a_former_life_had_in_flight_holds_no_place);
+    tcase_add_loop_test(
+        t, a_ticket_that_the_forerunner_gave_after_the_save_settles_nothing, 0, 2);
     tcase_add_test(t, a_longer_queue_in_the_engine_counts);
     tcase_add_test(t,
                    what_both_the_line_and_the_engine_refuse_is_not_the_reading_s_doing);

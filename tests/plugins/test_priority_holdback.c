@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* priority_holdback: ceilings worked out by hand. One engine, ten waiting requests are
  * saturation 1, so that `queue` is tenths; ceilings go from 1 down to 0.4. */
+#include "tests/plugins/mixed_pools.h"
 #include "tests/plugins/stage.h"
 
 static struct stage s;
@@ -274,6 +275,22 @@ START_TEST(readings_per_engine_go_before_the_pool)
 }
 END_TEST
 
+START_TEST(each_signal_is_read_of_the_engines_or_else_of_the_pool)
+{
+    const struct mixed_pool *pool = &mixed_pools[_i];
+    stage_set(&s, "queue_depth_threshold", 5);
+    stage_create(&s, NULL, 0);
+    mixed_pool_set(&s, pool); /* and no priority: alone, its ceiling is 1 */
+    for (unsigned again = 0; again < 8; again++) {
+        const adp_verdict *w = stage_ask(&s, 100);
+        ck_assert_msg(w->reason == pool->reason, "%s: %u", pool->claim, w->reason);
+        ck_assert_uint_eq(w->action, pool->reason ? ADP_DEFER : ADP_ADMIT);
+        ck_assert_uint_eq(w->binding, pool->binding);
+        ck_assert_double_eq_tol(w->margin, pool->saturation - 1, 1e-15);
+    }
+}
+END_TEST
+
 START_TEST(a_floor_that_is_not_below_the_ceiling_is_refused_with_words)
 {
     char error[64] = "";
@@ -326,6 +343,8 @@ int main(void)
     tcase_add_test(t, a_reload_knows_the_rate_and_not_what_was_in_flight);
     tcase_add_test(t, a_frozen_reading_lets_one_through_each_second);
     tcase_add_test(t, readings_per_engine_go_before_the_pool);
+    tcase_add_loop_test(t, each_signal_is_read_of_the_engines_or_else_of_the_pool, 0,
+                        STAGE_N(mixed_pools));
     tcase_add_test(t, a_floor_that_is_not_below_the_ceiling_is_refused_with_words);
     tcase_add_test(t, a_spoilt_state_is_a_fresh_start);
     tcase_add_test(t, its_page_names_every_parameter_and_its_example_loads);

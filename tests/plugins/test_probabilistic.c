@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* probabilistic: verdicts worked out by hand, and the share it rejects of a million ids. */
 #include "core/split.h"
+#include "tests/plugins/mixed_pools.h"
 #include "tests/plugins/stage.h"
 
 static struct stage s;
@@ -189,6 +190,25 @@ START_TEST(readings_per_engine_go_before_the_pool)
 }
 END_TEST
 
+START_TEST(each_signal_is_read_of_the_engines_or_else_of_the_pool)
+{
+    const struct mixed_pool *pool = &mixed_pools[_i];
+    stage_set(&s, "power", 1);
+    stage_set(&s, "k", 1);
+    stage_create(&s, NULL, 0);
+    stage_priority(&s, -1);
+    mixed_pool_set(&s, pool);
+    s.draw = 0.999; /* rejected at 1 alone */
+    for (unsigned again = 0; again < 8; again++) {
+        const adp_verdict *w = stage_ask(&s, 100);
+        ck_assert_msg(w->reason == pool->reason, "%s: %u", pool->claim, w->reason);
+        ck_assert_uint_eq(w->action, pool->reason ? ADP_REJECT : ADP_ADMIT);
+        ck_assert_uint_eq(w->binding, pool->binding);
+        ck_assert_double_eq_tol(w->p, pool->saturation < 1 ? pool->saturation : 1, 1e-15);
+    }
+}
+END_TEST
+
 START_TEST(a_spoilt_state_is_a_fresh_start)
 {
     stage_create(&s, NULL, 0);
@@ -218,6 +238,8 @@ int main(void)
     tcase_add_test(t, a_retried_id_gets_its_first_verdict);
     tcase_add_test(t, a_frozen_reading_that_rejects_all_lets_one_through_each_second);
     tcase_add_test(t, readings_per_engine_go_before_the_pool);
+    tcase_add_loop_test(t, each_signal_is_read_of_the_engines_or_else_of_the_pool, 0,
+                        STAGE_N(mixed_pools));
     tcase_add_test(t, a_spoilt_state_is_a_fresh_start);
     tcase_add_test(t, its_page_names_every_parameter_and_its_example_loads);
     suite_add_tcase(suite, t);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* saturation: verdicts worked out by hand. Defaults unless a row says otherwise: 5 waiting
  * requests or 80 % of the KV cache in an engine are saturation 1. */
+#include "tests/plugins/mixed_pools.h"
 #include "tests/plugins/stage.h"
 
 static struct stage s;
@@ -154,10 +155,12 @@ START_TEST(readings_per_engine_go_before_the_pool)
     stage_set(&s, "absent_saturated", !pools[_i].absent_open);
     stage_set(&s, "engines", 1000); /* is of no account here */
     stage_create(&s, NULL, 0);
-    stage_signal(&s, "queue_depth", 1e6); /* neither is the pool's aggregate */
-    stage_signal(&s, "kv_pressure", 1.0);
     stage_priority(&s, -1);
     for (uint32_t r = 0; r < 3; r++) {
+        if (!isnan(pools[_i].reading[r][0])) /* neither is the pool's aggregate */
+            stage_signal(&s, "queue_depth", 1e6);
+        if (!isnan(pools[_i].reading[r][1]))
+            stage_signal(&s, "kv_pressure", 1.0);
         stage_engine(&s, r, "queue_depth", pools[_i].reading[r][0]);
         stage_engine(&s, r, "kv_pressure", pools[_i].reading[r][1]);
     }
@@ -170,6 +173,22 @@ START_TEST(readings_per_engine_go_before_the_pool)
             ck_assert_uint_eq(w->set, 0);
         else
             ck_assert_double_eq_tol(w->margin, pools[_i].saturation - 1, 1e-15);
+    }
+}
+END_TEST
+
+START_TEST(each_signal_is_read_of_the_engines_or_else_of_the_pool)
+{
+    const struct mixed_pool *pool = &mixed_pools[_i];
+    stage_create(&s, NULL, 0);
+    stage_priority(&s, -1);
+    mixed_pool_set(&s, pool);
+    for (unsigned again = 0; again < 8; again++) {
+        const adp_verdict *w = stage_ask(&s, 100);
+        ck_assert_msg(w->reason == pool->reason, "%s: %u", pool->claim, w->reason);
+        ck_assert_uint_eq(w->action, pool->reason ? ADP_REJECT : ADP_ADMIT);
+        ck_assert_uint_eq(w->binding, pool->binding);
+        ck_assert_double_eq_tol(w->margin, pool->saturation - 1, 1e-15);
     }
 }
 END_TEST
@@ -374,6 +393,8 @@ int main(void)
     tcase_add_loop_test(t, a_pooled_reading_is_judged_as_worked_out_by_hand, 0,
                         STAGE_N(rows));
     tcase_add_loop_test(t, readings_per_engine_go_before_the_pool, 0, STAGE_N(pools));
+    tcase_add_loop_test(t, each_signal_is_read_of_the_engines_or_else_of_the_pool, 0,
+                        STAGE_N(mixed_pools));
     tcase_add_loop_test(t, it_remembers, 0, STAGE_N(memories));
     tcase_add_loop_test(t, it_remembers_over_a_reload, 0, STAGE_N(memories));
     tcase_add_test(t, a_margin_is_that_of_the_threshold_that_refuses);

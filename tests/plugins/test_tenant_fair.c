@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* tenant_fair: counters worked out by hand. Weights 1 and 2, a lead of at most 1,000; five
  * waiting requests saturate. */
+#include "tests/plugins/mixed_pools.h"
 #include "tests/plugins/stage.h"
 
 static struct stage s;
@@ -334,6 +335,20 @@ START_TEST(readings_per_engine_go_before_the_pool)
 }
 END_TEST
 
+START_TEST(each_signal_is_read_of_the_engines_or_else_of_the_pool)
+{
+    const struct mixed_pool *pool = &mixed_pools[_i];
+    stage_create(&s, NULL, 0);
+    run("z", 0, 0);
+    run("a", 3000, 0); /* 2,000 more than it may be ahead when there is no room */
+    mixed_pool_set(&s, pool);
+    const adp_verdict *w = ask("a", 0, 1);
+    bool room = pool->saturation < 1;
+    ck_assert_msg(w->action == (room ? ADP_ADMIT : ADP_DEFER), "%s", pool->claim);
+    ck_assert_double_eq_tol(w->margin, room ? pool->saturation - 1 : 2, 1e-12);
+}
+END_TEST
+
 START_TEST(more_tenants_than_there_is_room_for_drop_the_longest_idle)
 {
     stage_set(&s, "tenants", 2);
@@ -365,6 +380,38 @@ START_TEST(a_ticket_of_a_counter_that_went_settles_with_nobody)
         end(now, 2500, 0, 5); /* what is of this one is put right */
         ck_assert_double_eq_tol(lead("a", 5), 2500, 1e-9);
     }
+}
+END_TEST
+
+static const uint32_t foreign[] = { ADP_NOT_RUN, ADP_LOST, ADP_CANCELLED, ADP_FAILED,
+                                    ADP_DONE };
+
+/* Saved with a at 1,000, z at 0. The forerunner charges a 500 more, the instance that is
+ * made of what was saved 200; or one that starts afresh, to which z comes first. */
+START_TEST(a_ticket_that_the_forerunner_gave_after_the_save_settles_nothing)
+{
+    static unsigned char saved[STAGE_SAVED];
+    bool afresh = _i;
+    uint64_t ms = afresh ? 1 : 0;
+    stage_create(&s, NULL, 0);
+    run("z", 0, 0);
+    uint64_t before = run("a", 1000, 0);
+    uint64_t len = stage_save(&s, saved);
+    uint64_t after = run("a", 500, 0);
+    stage_restart(&s, afresh ? NULL : saved, afresh ? 0 : len);
+    if (afresh)
+        run("z", 0, ms);
+    uint64_t own = run("a", afresh ? 1200 : 200, ms);
+    ck_assert(own != after && own != before);
+    ck_assert_double_eq_tol(lead("a", ms), 1200, 1e-9);
+    for (int i = 0; i < STAGE_N(foreign); i++) {
+        stage_end(&s, after, foreign[i], 1, 1, ms);
+        ck_assert_double_eq_tol(lead("a", ms), 1200, 1e-9);
+    }
+    stage_end(&s, own, ADP_NOT_RUN, -1, -1, ms);
+    ck_assert_double_eq_tol(lead("a", ms), afresh ? 0 : 1000, 1e-9);
+    stage_end(&s, before, ADP_NOT_RUN, -1, -1, ms); /* it was charged when saved */
+    ck_assert_double_eq_tol(lead("a", ms), 0, 1e-9);
 }
 END_TEST
 
@@ -431,8 +478,12 @@ int main(void)
     tcase_add_test(t, the_retry_time_is_what_the_least_served_is_given);
     tcase_add_test(t, absence_counts_as_saturated_or_is_left_out);
     tcase_add_test(t, readings_per_engine_go_before_the_pool);
+    tcase_add_loop_test(t, each_signal_is_read_of_the_engines_or_else_of_the_pool, 0,
+                        STAGE_N(mixed_pools));
     tcase_add_test(t, more_tenants_than_there_is_room_for_drop_the_longest_idle);
     tcase_add_test(t, a_ticket_of_a_counter_that_went_settles_with_nobody);
+    tcase_add_loop_test(
+        t, a_ticket_that_the_forerunner_gave_after_the_save_settles_nothing, 0, 2);
     tcase_add_test(t, more_in_flight_than_there_is_room_for_are_forgotten);
     tcase_add_test(t, a_full_state_fits_and_a_spoilt_one_is_a_fresh_start);
     tcase_add_test(t, a_small_state_is_refused_wherever_it_is_cut);

@@ -317,6 +317,40 @@ START_TEST(a_ticket_of_a_bucket_that_went_settles_with_nobody)
 }
 END_TEST
 
+static const uint32_t foreign[] = { ADP_NOT_RUN, ADP_LOST, ADP_CANCELLED, ADP_FAILED,
+                                    ADP_DONE };
+
+/* Saved at 700 of 1,000, with 300 reserved. The forerunner goes on and gives one more
+ * ticket, and so does the instance that is made of what was saved; or one that starts
+ * afresh, since what was saved could not be used. The clock may stand still between. */
+START_TEST(a_ticket_that_the_forerunner_gave_after_the_save_settles_nothing)
+{
+    static unsigned char saved[STAGE_SAVED];
+    bool afresh = _i;
+    uint64_t ms = afresh ? 1 : 0;
+    stage_create(&s, NULL, 0);
+    ask(300, 0, 0);
+    uint64_t before = s.verdict.ticket;
+    uint64_t len = stage_save(&s, saved);
+    ask(100, 0, 0);
+    uint64_t after = s.verdict.ticket;
+    stage_restart(&s, afresh ? NULL : saved, afresh ? 0 : len);
+    ask(200, 0, ms);
+    uint64_t own = s.verdict.ticket;
+    ck_assert(own != after && own != before);
+    double level = afresh ? 800 : 500;
+    level_is(level, ms);
+    for (int i = 0; i < STAGE_N(foreign); i++) {
+        stage_end(&s, after, foreign[i], 50, 7, ms);
+        level_is(level, ms);
+    }
+    stage_end(&s, before, ADP_NOT_RUN, -1, -1, ms); /* it was reserved when saved */
+    level_is(800, ms);
+    stage_end(&s, own, ADP_NOT_RUN, -1, -1, ms);
+    level_is(1000, ms);
+}
+END_TEST
+
 /* Four processes: 250 tokens and 25 a second each, of a capacity of 1,000. */
 START_TEST(a_process_has_its_share_and_serves_what_the_whole_could)
 {
@@ -398,6 +432,8 @@ int main(void)
                         STAGE_N(crowds));
     tcase_add_test(t, who_is_deferred_and_asks_again_keeps_its_bucket);
     tcase_add_test(t, a_ticket_of_a_bucket_that_went_settles_with_nobody);
+    tcase_add_loop_test(
+        t, a_ticket_that_the_forerunner_gave_after_the_save_settles_nothing, 0, 2);
     tcase_add_test(t, a_process_has_its_share_and_serves_what_the_whole_could);
     tcase_add_test(t, more_in_flight_than_there_is_room_for_stay_charged);
     tcase_add_test(t, a_full_state_fits_and_a_spoilt_one_is_a_fresh_start);

@@ -72,17 +72,18 @@ static const struct {
 START_TEST(a_saturation_is_as_worked_out_by_hand)
 {
     double signal[N_SIGNALS] = { 77, 1e9, 1e9 }, engine[3 * N_SIGNALS];
-    uint64_t present = 7, engine_present[3] = { 0 };
+    uint64_t present = 0, engine_present[3] = { 0 };
     for (unsigned r = 0; r < 3; r++)
         for (unsigned i = 0; i < N_SIGNALS; i++) {
             double value = i == OTHER ? 77 : rows[_i].reading[r][i - 1];
             engine[r * N_SIGNALS + i] = isnan(value) ? -1e9 : value;
             engine_present[r] |= (uint64_t)!isnan(value) << i;
         }
-    if (!rows[_i].engines) {
+    if (!rows[_i].engines)
         memcpy(signal, engine, sizeof signal);
-        present = engine_present[0];
-    }
+    /* The pool has an aggregate of what engines have; here it is of no account. */
+    for (unsigned r = 0; r == 0 || r < rows[_i].engines; r++)
+        present |= engine_present[r];
     const adp_view view = { .size = sizeof view,
                             .signal = signal,
                             .present = present,
@@ -114,6 +115,140 @@ START_TEST(a_saturation_is_as_worked_out_by_hand)
 }
 END_TEST
 
+/* Some readings are the engines', some the pool's. */
+static const struct {
+    const char *claim;
+    unsigned engines;
+    double reading[2][2]; /* queue, kv */
+    double pool[2];       /* the same */
+    double behind;        /* the pooled reading */
+    double saturation[2]; /* absent left out; absent saturated. ABSENT: there is none */
+    double known;
+    uint32_t binding;
+} mixed[] = {
+    { "nothing of the engine's own: the pool's 2/5 and .2/.8",
+      1,
+      { { ABSENT, ABSENT } },
+      { 2, 0.2 },
+      1,
+      { 0.4, 0.4 },
+      0.4,
+      QUEUE },
+    { "nor the pool's",
+      1,
+      { { ABSENT, ABSENT } },
+      { ABSENT, ABSENT },
+      1,
+      { ABSENT, 1 },
+      -1,
+      ADP_NONE },
+    { "own cache .4/.8, the pool's queue 4/5",
+      1,
+      { { ABSENT, 0.4 } },
+      { 4, 0.99 },
+      1,
+      { 0.8, 0.8 },
+      0.8,
+      QUEUE },
+    { "own caches .5 and .9, half of the pool's queue in each: 8/10",
+      2,
+      { { ABSENT, 0.4 }, { ABSENT, 0.72 } },
+      { 8, 0 },
+      1,
+      { 0.85, 0.85 },
+      0.85,
+      KV },
+    { "or a quarter, when there are said to be four: 8/20",
+      2,
+      { { ABSENT, 0.4 }, { ABSENT, 0.72 } },
+      { 8, 0 },
+      4,
+      { 0.7, 0.7 },
+      0.7,
+      KV },
+    { "own queues 0 and 10/5, the pool's cache .6/.8 in both",
+      2,
+      { { 0, ABSENT }, { 10, ABSENT } },
+      { 0, 0.6 },
+      1,
+      { 1.375, 1.375 },
+      1.375,
+      QUEUE },
+    { "own cache .5 and none, 3/10 of the pool's queue: .5 and .3, or 1",
+      2,
+      { { ABSENT, 0.4 }, { ABSENT, ABSENT } },
+      { 3, 0.9 },
+      1,
+      { 0.4, 0.75 },
+      0.4,
+      KV },
+    { "own cache .5, own queue 3/5, and neither the other",
+      2,
+      { { ABSENT, 0.4 }, { 3, ABSENT } },
+      { 30, 0.9 },
+      1,
+      { 0.55, 1 },
+      0.55,
+      QUEUE },
+    { "the pool's queue alone: 4/10 in each",
+      2,
+      { { ABSENT, ABSENT }, { ABSENT, ABSENT } },
+      { 4, ABSENT },
+      1,
+      { 0.4, 1 },
+      0.4,
+      QUEUE },
+    { "own queue 2/5 and no cache anywhere",
+      1,
+      { { 2, ABSENT } },
+      { 9, ABSENT },
+      1,
+      { 0.4, 1 },
+      0.4,
+      QUEUE },
+};
+
+static uint64_t fill(double *row, const double reading[2])
+{
+    row[OTHER] = 77;
+    row[QUEUE] = isnan(reading[0]) ? -1e9 : reading[0];
+    row[KV] = isnan(reading[1]) ? 1e9 : reading[1];
+    return 1u << OTHER | (uint64_t)!isnan(reading[0]) << QUEUE |
+           (uint64_t)!isnan(reading[1]) << KV;
+}
+
+START_TEST(a_signal_that_no_engine_has_is_read_of_the_pool)
+{
+    double signal[N_SIGNALS], engine[2 * N_SIGNALS];
+    uint64_t engine_present[2];
+    for (unsigned r = 0; r < 2; r++)
+        engine_present[r] = fill(engine + r * N_SIGNALS, mixed[_i].reading[r]);
+    const adp_view view = { .size = sizeof view,
+                            .signal = signal,
+                            .present = fill(signal, mixed[_i].pool),
+                            .n_replicas = mixed[_i].engines,
+                            .replica = engine,
+                            .replica_present = engine_present };
+    for (unsigned saturated = 0; saturated < 2; saturated++) {
+        const struct adp_pool_rule rule = { .n_signals = N_SIGNALS,
+                                            .queue = QUEUE,
+                                            .kv = KV,
+                                            .queue_threshold = 5,
+                                            .kv_threshold = 0.8,
+                                            .engines = mixed[_i].behind,
+                                            .absent_saturated = saturated };
+        struct adp_pool pool = adp_pool_read(&view, &rule);
+        double expected = mixed[_i].saturation[saturated];
+        ck_assert_msg(pool.present == !isnan(expected), "%s", mixed[_i].claim);
+        if (pool.present)
+            ck_assert_msg(fabs(pool.saturation - expected) < 1e-12, "%s: %.17g",
+                          mixed[_i].claim, pool.saturation);
+        ck_assert_double_eq_tol(pool.known, mixed[_i].known, 1e-12);
+        ck_assert_uint_eq(pool.binding, mixed[_i].binding);
+    }
+}
+END_TEST
+
 START_TEST(a_saturation_is_a_number_whatever_is_read)
 {
     static const double engine[2 * N_SIGNALS] = { 77, DBL_MAX, 1, 77, DBL_MAX, 1 };
@@ -141,6 +276,8 @@ int main(void)
     TCase *t = tcase_create("pool");
     tcase_add_loop_test(t, a_saturation_is_as_worked_out_by_hand, 0,
                         (int)(sizeof rows / sizeof rows[0]));
+    tcase_add_loop_test(t, a_signal_that_no_engine_has_is_read_of_the_pool, 0,
+                        (int)(sizeof mixed / sizeof mixed[0]));
     tcase_add_test(t, a_saturation_is_a_number_whatever_is_read);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);

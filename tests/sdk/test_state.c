@@ -485,12 +485,59 @@ END_TEST
 
 #define N(a) (int)(sizeof(a) / sizeof((a)[0]))
 
+/* --- lives --- */
+
+START_TEST(a_life_knows_its_own_tickets_from_those_of_another)
+{
+    struct adp_life life = { 0, 0 };
+    ck_assert(!adp_life_gave(&life, 0) && !adp_life_gave(&life, 7)); /* it gave none */
+    uint64_t first = adp_life_ticket(&life, 0, 5);
+    uint64_t second = adp_life_ticket(&life, 1, 9 * S);
+    ck_assert_uint_ne(first, 0);
+    ck_assert_uint_eq(second, first + 1); /* whatever the time */
+    ck_assert(adp_life_gave(&life, first) && adp_life_gave(&life, second));
+
+    const struct adp_life saved = life; /* and the forerunner goes on */
+    adp_life_restore(&life);
+    ck_assert(!adp_life_gave(&life, first));
+    const struct adp_life unused = life;
+    ck_assert_uint_ne(adp_life_ticket(&life, 1, 9 * S), second);
+    ck_assert(!adp_life_gave(&life, second));
+
+    life = unused; /* saved and restored again before it gave a ticket */
+    adp_life_restore(&life);
+    ck_assert_uint_ne(adp_life_ticket(&life, 1, 9 * S), second);
+
+    life = saved; /* the same bytes once more, later */
+    adp_life_restore(&life);
+    struct adp_life again = saved, fresh = { 0, 0 };
+    adp_life_restore(&again);
+    ck_assert_uint_ne(adp_life_ticket(&life, 1, 1), adp_life_ticket(&again, 1, 2));
+    ck_assert_uint_ne(adp_life_ticket(&fresh, 0, 6), first); /* nothing was believed */
+}
+END_TEST
+
+START_TEST(a_long_row_of_lives_never_gives_the_ticket_of_the_one_before)
+{
+    struct adp_life life = { UINT32_MAX, 0 };
+    uint64_t before = (uint64_t)UINT32_MAX << 32;
+    for (unsigned i = 0; i < 10000; i++) { /* wraps some hundred times */
+        adp_life_restore(&life);
+        uint64_t ticket = adp_life_ticket(&life, 0, i / 2);
+        ck_assert(ticket != before && ticket >> 32 != 0);
+        before = ticket;
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("state");
     TCase *t = tcase_create("state");
     tcase_add_loop_test(t, a_span_is_past_when_it_went_by_or_can_never_come, 0, N(times));
     tcase_add_test(t, no_nanosecond_is_counted_twice);
+    tcase_add_test(t, a_life_knows_its_own_tickets_from_those_of_another);
+    tcase_add_test(t, a_long_row_of_lives_never_gives_the_ticket_of_the_one_before);
     tcase_add_loop_test(t, a_rate_is_measured_over_its_window, 0, N(rates));
     tcase_add_loop_test(t, a_drain_time_is_stated_only_when_something_drains, 0,
                         N(drains));

@@ -10,8 +10,8 @@
  *
  *  1. The count is never saved: the flights of a life that ended are not ours to land,
  *     and one that is never landed would hold its place for ever.
- *  2. A ticket names its life (saved, and one more in each restore), so that an outcome
- *     of a forerunner's ticket lands nothing. That such a request ran, and how long it
+ *  2. A ticket names its life (state.h), which alone is saved, so that an outcome of a
+ *     forerunner's ticket lands nothing. That such a request ran, and how long it
  *     took, is as true as of any other. */
 #ifndef ADMITPERF_FLIGHT_H
 #define ADMITPERF_FLIGHT_H
@@ -25,22 +25,22 @@ extern "C" {
 
 struct adp_flight {
     uint32_t now; /* in flight; at most 2^32 - 1 */
-    uint32_t life;
+    struct adp_life life;
 };
 
 /* One more is in flight. Returns its ticket, never 0, which carries how many were in
  * flight with it. [hot] */
-static inline uint64_t adp_flight_begin(struct adp_flight *f)
+static inline uint64_t adp_flight_begin(struct adp_flight *f, uint64_t now_ns)
 {
     f->now += f->now < 0xffffffffu;
-    return (uint64_t)f->life << 32 | f->now;
+    return adp_life_ticket(&f->life, f->now, now_ns);
 }
 
 /* The outcome of a ticket of adp_flight_begin: how many were in flight when it began, it
  * among them. [hot] */
 static inline uint32_t adp_flight_end(struct adp_flight *f, const adp_outcome *outcome)
 {
-    if (outcome->ticket >> 32 == f->life && f->now)
+    if (adp_life_gave(&f->life, outcome->ticket) && f->now)
         f->now--;
     return (uint32_t)outcome->ticket;
 }

@@ -44,6 +44,7 @@
 #include <cstring>
 #include <exception>
 #include <memory>
+#include <new>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -558,6 +559,8 @@ template <class P> struct boundary {
     {
         try {
             return make(*raw).release();
+        } catch (const std::bad_alloc &) {
+            say(*raw, "out of memory");
         } catch (const std::exception &problem) {
             say(*raw, problem.what());
         } catch (...) {

@@ -9,10 +9,16 @@
  *
  * An engine counts as saturated as its scarcer resource; above 1 it is overloaded.
  *
- *  1. Readings per engine are used where the host has them: for that the policy declares
- *     both signals with ADP_REPLICAS. Without, the pool is one big
- *     engine: its summed queue divided by `engines`, and the fullest KV cache. That is never
- *     below the mean where the engines are alike, and above it where one is fuller.
+ *  1. Which readings are used is settled for each signal apart. Where some engine has the
+ *     signal, the engines' own; for that the policy declares both with ADP_REPLICAS. Where
+ *     none has it, the pool's, which counts alike for each: the summed queue divided by the
+ *     engines (`engines`, or those with readings if these are more), and the fullest KV
+ *     cache. That is never below the mean where the engines are alike, and above it where
+ *     one is fuller. With no engine known, the pool is one big one.
+ *         a: kv .4, b: kv .6; pool: queue 8    s_a, s_b of their own kv and 4 waiting each
+ *         a: nothing;         pool: both       s_a of the pool's both
+ *         a: kv .4, b: queue 3; pool: both     a's queue is absent, and b's kv: what the
+ *                                              pool's readings say was read elsewhere
  *  2. A reading that is absent is neither 0 nor stale. With `absent_saturated` it counts as
  *     1, as in the source; else it is left out. Either way what the readings at hand alone
  *     say is kept in `known`, so that a refusal that comes of absence can name it: a scrape
@@ -56,26 +62,54 @@ struct adp_pool_sum {
     uint32_t n_all, n_known, n_queues;
 };
 
-static inline void adp_pool_add(struct adp_pool_sum *sum,
-                                const struct adp_pool_rule *rule, const double *row,
-                                uint64_t present, double engines)
+/* The readings that count for one engine, in shares of their thresholds. */
+struct adp_pool_row {
+    bool has_queue, has_kv;
+    double queue, kv; /* 0 where there is none */
+};
+
+/* What there is of a signal for engine `r`; `own`: the signals that some engine has. */
+static inline bool adp_pool_has(const adp_view *v, uint64_t own, uint32_t slot,
+                                uint32_t r)
 {
-    bool has_queue = present >> rule->queue & 1, has_kv = present >> rule->kv & 1;
-    double queue = has_queue ? row[rule->queue] / (rule->queue_threshold * engines) : 0.0;
-    double kv = has_kv ? row[rule->kv] / rule->kv_threshold : 0.0;
-    double most = queue > kv ? queue : kv;
+    return (own >> slot & 1 ? v->replica_present[r] : v->present) >> slot & 1;
+}
+
+static inline struct adp_pool_row adp_pool_row_of(const adp_view *v,
+                                                  const struct adp_pool_rule *rule,
+                                                  uint64_t own, uint32_t r)
+{
+    struct adp_pool_row row = { false, false, 0.0, 0.0 };
+    double engines = rule->engines > v->n_replicas ? rule->engines : v->n_replicas;
+    size_t at = (size_t)r * rule->n_signals;
+    row.has_queue = adp_pool_has(v, own, rule->queue, r);
+    row.has_kv = adp_pool_has(v, own, rule->kv, r);
+    if (row.has_queue)
+        row.queue = own >> rule->queue & 1
+                        ? v->replica[at + rule->queue] / rule->queue_threshold
+                        : v->signal[rule->queue] / (rule->queue_threshold * engines);
+    if (row.has_kv)
+        row.kv = (own >> rule->kv & 1 ? v->replica[at + rule->kv] : v->signal[rule->kv]) /
+                 rule->kv_threshold;
+    return row;
+}
+
+static inline void adp_pool_add(struct adp_pool_sum *sum,
+                                const struct adp_pool_rule *rule, struct adp_pool_row row)
+{
+    double most = row.queue > row.kv ? row.queue : row.kv;
     most = most < ADP_POOL_MOST ? most : ADP_POOL_MOST;
-    if (has_queue || has_kv) {
+    if (row.has_queue || row.has_kv) {
         sum->known += most;
         sum->n_known++;
-        sum->n_queues += has_queue;
-        *(has_queue && queue >= kv ? &sum->by_queue : &sum->by_kv) += most;
+        sum->n_queues += row.has_queue;
+        *(row.has_queue && row.queue >= row.kv ? &sum->by_queue : &sum->by_kv) += most;
     }
     if (rule->absent_saturated) {
-        bool whole = has_queue && has_kv;
+        bool whole = row.has_queue && row.has_kv;
         sum->all += whole || most > 1.0 ? most : 1.0;
         sum->n_all++;
-    } else if (has_queue || has_kv) {
+    } else if (row.has_queue || row.has_kv) {
         sum->all += most;
         sum->n_all++;
     }
@@ -86,11 +120,11 @@ static inline struct adp_pool adp_pool_read(const adp_view *v,
 {
     struct adp_pool_sum sum = { 0, 0, 0, 0, 0, 0, 0 };
     struct adp_pool pool = { false, 0.0, -1.0, ADP_NONE };
+    uint64_t own = 0;
     for (uint32_t r = 0; r < v->n_replicas; r++)
-        adp_pool_add(&sum, rule, v->replica + (size_t)r * rule->n_signals,
-                     v->replica_present[r], 1.0);
-    if (!v->n_replicas)
-        adp_pool_add(&sum, rule, v->signal, v->present, rule->engines);
+        own |= v->replica_present[r];
+    for (uint32_t r = 0; r == 0 || r < v->n_replicas; r++)
+        adp_pool_add(&sum, rule, adp_pool_row_of(v, rule, own, r));
     if (sum.n_all) {
         pool.present = true;
         pool.saturation = sum.all / sum.n_all;

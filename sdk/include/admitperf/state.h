@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* State that a policy keeps: time that has passed, a measured rate, a table of tenants,
- * and all of it as bytes that survive a restart.
+ * tickets, and all of it as bytes that survive a restart.
  *
  * What it leaves to others: chance (draw.h), gates that remember (latch.h), locking.
  * Unlike those two, what is here is for SERIAL policies, or for whoever holds the lock.
@@ -205,6 +205,47 @@ static inline uint64_t adp_saved_read(const void *saved, uint64_t saved_len,
         return 0;
     memcpy(ret_state, body, (size_t)len);
     return sizeof(struct adp_saved) + len;
+}
+
+/* --- lives ---
+ *
+ * A life is that of one instance, and the upper half of each ticket that it gives. An
+ * instance that was restored also gets outcomes of its forerunner's tickets, of those too
+ * that were given after the save: were tickets numbered on from what was saved, these two
+ * would give the same ones, and the outcome of one request would settle another.
+ *
+ * Saved with the state, and read back through adp_life_restore. Of two lives in a row none
+ * has the other's number; of two that know nothing of each other (what was saved was
+ * refused, or was restored twice) hardly any, as it is of the time of the first ticket. */
+struct adp_life {
+    uint32_t number; /* 0: it gave no ticket yet */
+    uint32_t before; /* the forerunner's; 0: there was none */
+};
+
+/* After it was read back: from here on it is another life. [control] */
+static inline void adp_life_restore(struct adp_life *life)
+{
+    if (life->number)
+        life->before = life->number;
+    life->number = 0;
+}
+
+/* A ticket of this life, never 0, with a number of the policy's own in its lower half:
+ * that of the ticket, where a table is kept of them. [hot] */
+static inline uint64_t adp_life_ticket(struct adp_life *life, uint32_t own,
+                                       uint64_t now_ns)
+{
+    if (!life->number) {
+        life->number = life->before + 1u + (uint32_t)(adp_mix64(now_ns) >> 36);
+        life->number += !life->number; /* it wraps at 2^32 */
+    }
+    return (uint64_t)life->number << 32 | own;
+}
+
+/* Whether this life gave the ticket. [hot] */
+static inline bool adp_life_gave(const struct adp_life *life, uint64_t ticket)
+{
+    return life->number && ticket >> 32 == life->number;
 }
 
 /* --- table ---
