@@ -55,7 +55,7 @@ struct adp_lane {
     /* Its own places in the region. */
     struct adp_call *call;
     struct adp_ticket_slot *tickets;
-    _Atomic uint64_t *index;
+    _Atomic uint32_t *index;
     uint32_t ticket_mask;
 
     uint32_t next_ticket, sweep, unslotted;
