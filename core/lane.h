@@ -59,6 +59,7 @@ struct adp_lane {
     uint32_t ticket_mask;
 
     uint32_t next_ticket, sweep, unslotted;
+    uint32_t first_use; /* in handles, uses are counted from here */
 
     uint64_t wall_ns,
         wall_at_ns; /* the wall clock, when it was read last, and when (mono) */

@@ -11,9 +11,15 @@ static uint64_t state_of(uint64_t use, unsigned phase)
     return use << 2 | phase;
 }
 
-static uint64_t handle_of(uint32_t lane, uint32_t slot, uint64_t use)
+static uint64_t handle_of(uint32_t lane, uint32_t slot, uint64_t number)
 {
-    return (uint64_t)lane << 56 | (uint64_t)slot << 32 | (use & 0xffffffffu);
+    return (uint64_t)lane << 56 | (uint64_t)slot << 32 | (number & 0xffffffffu);
+}
+
+/* What uses are counted from in handles: as random as the region's instance. */
+static uint32_t first_of(const struct adp_region *region)
+{
+    return (uint32_t)(adp_region_instance(region) * 0x9e3779b97f4a7c15 >> 32);
 }
 
 /* Moves WAITING → SETTLING of exactly this use. */
@@ -159,7 +165,8 @@ static void get_id(const struct adp_ticket_slot *slot, char to[ADP_ID_MAX])
 
 static uint64_t handle_unslotted(struct adp_lane *lane)
 {
-    return handle_of(lane->number, ADP_TICKET_NO_SLOT, ++lane->unslotted);
+    return handle_of(lane->number, ADP_TICKET_NO_SLOT,
+                     lane->first_use + ++lane->unslotted);
 }
 
 uint64_t adp_ticket_unslotted(struct adp_lane *lane, struct adp_generations *generations,
@@ -213,7 +220,7 @@ uint64_t adp_ticket_take(struct adp_lane *lane, struct adp_generations *generati
     const struct adp_ticket_slot *next = &lane->tickets[(turn + 1) & mask];
     __builtin_prefetch(next, 1);
     __builtin_prefetch((const char *)next + ADP_LINE_BYTES, 1);
-    return handle_of(lane->number, turn & mask, use);
+    return handle_of(lane->number, turn & mask, lane->first_use + use);
 }
 
 static bool same_id(const struct adp_ticket_slot *slot, const struct adp_name *id)
@@ -269,7 +276,7 @@ static struct adp_ticket_slot *claim_by_handle(const struct adp_region *region,
         return NULL;
     struct adp_ticket_slot *slot = &adp_region_tickets(region, lane)[i];
     uint64_t use = atomic_load_explicit(&slot->state, memory_order_relaxed) >> 2;
-    if ((use & 0xffffffffu) != (handle & 0xffffffffu) || !claim(slot, use))
+    if ((uint32_t)use + first_of(region) != (uint32_t)handle || !claim(slot, use))
         return NULL;
     *ret_use = use;
     return slot;
@@ -289,7 +296,7 @@ static int settle(struct adp_lane *lane, struct adp_generations *generations,
         for (uint32_t l = 1; !slot && l <= lanes; l++) {
             slot = claim_by_id(lane->region, l, id, &use, &i);
             if (slot)
-                handle = handle_of(l, i, use);
+                handle = handle_of(l, i, use + first_of(lane->region));
         }
     }
     if (!slot)
@@ -432,6 +439,7 @@ void adp_ticket_resume(struct adp_lane *lane)
         &adp_region_ring(lane->region, lane->number)->next_seq, memory_order_relaxed);
     /* Each unslotted handle had a record, or will not be asked for. */
     lane->unslotted = (uint32_t)seq;
+    lane->first_use = first_of(lane->region);
     lane->next_ticket = next_turn(slots, n);
     lane->sweep = lane->next_ticket ? lane->next_ticket - n : 0;
 }

@@ -2,7 +2,8 @@
 /* Tickets: decisions that wait for their outcome.
  *
  * A handle is lane << 56 | slot << 32 | use. Slots of a lane are used in turn; each use
- * of a slot has its own number, so an old handle finds nothing.
+ * of a slot has its own number, so an old handle finds nothing. Uses are counted from a number
+ * that the region's instance makes, so one of another region finds nothing but by chance.
  *
  *              take                    claim (any lane)
  *     FREE ───────────► WAITING ───────────────► SETTLING ──► FREE

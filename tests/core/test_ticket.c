@@ -135,6 +135,32 @@ START_TEST(of_requests_of_one_id_the_newest_is_found_first)
 }
 END_TEST
 
+/* Handles of other regions, as of an earlier run, with the same slots in use. */
+START_TEST(a_handle_of_another_region_finds_nothing)
+{
+    enum { REGIONS = 100, EACH = 64 };
+    static uint64_t foreign[REGIONS][EACH];
+    struct adp_outcome o = { .size = sizeof o, .kind = ADP_DONE };
+    struct adp_name none = { 0 }, kept;
+    uint64_t handle;
+    for (unsigned r = 0; r < REGIONS; r++) {
+        stage_instance = 1 + r; /* the worst: one after the other */
+        open_stage();
+        for (uint64_t i = 0; i < EACH; i++)
+            foreign[r][i] = take(i, scattered);
+        for (unsigned k = 0; k < r * EACH; k++)
+            ck_assert_int_eq(adp_ticket_settle(stage.lane[1], &stage.generations,
+                                               foreign[k / EACH][k % EACH], &none, &o,
+                                               &handle, &kept),
+                             ADP_ENOENT);
+        ck_assert_int_eq(adp_ticket_settle(stage.lane[1], &stage.generations,
+                                           foreign[r][0], &none, &o, &handle, &kept),
+                         0);
+        stage_close(&stage);
+    }
+}
+END_TEST
+
 /* As after a death: whatever the index says, and slots that lead anywhere. */
 START_TEST(what_waits_is_found_after_its_writer_has_died)
 {
@@ -220,6 +246,7 @@ int main(void)
     TCase *t = tcase_create("ticket"), *threads = tcase_create("threads");
     tcase_set_timeout(t, 120);
     tcase_add_test(t, of_requests_of_one_id_the_newest_is_found_first);
+    tcase_add_test(t, a_handle_of_another_region_finds_nothing);
     tcase_add_loop_test(t, what_waits_is_found_after_its_writer_has_died, 0, 2);
     tcase_add_loop_test(t, every_request_that_waits_is_found_by_its_id_once, 0,
                         3 * HASHES);

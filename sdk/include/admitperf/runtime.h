@@ -249,7 +249,10 @@ ADP_API int adp_lane_decide_ids(adp_lane *lane, const adp_sample *samples, uint3
  * At most 4,096 requests of a lane wait, ten minutes each, and over at most 15 reloads;
  * those beyond are LOST to their policy. Extras are recorded in their order up to 128 of
  * them and 4,096 bytes; what does not fit, or has no name, is left out. A handle is this
- * runtime's: of another, or of an earlier run, it may be somebody else's. */
+ * runtime's: one of another, or of an earlier run, is ADP_ENOENT but for one chance in 4 billion
+ * (each runtime counts 32 bits of its handles from a random number; where one of two
+ * counts happens to begin within the other's, which for N million requests of a lane is
+ * about N in 9 million, more of them meet). */
 ADP_API int adp_lane_outcome(adp_lane *lane, uint64_t id, const char *request_id,
                              const adp_result *result);
 
