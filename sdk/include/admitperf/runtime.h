@@ -78,8 +78,9 @@ typedef struct adp_sample {
 } adp_sample;
 
 /* A signal's value as the host knows it, in the signal's unit: NaN when it does not. What
- * is out of the signal's range counts as not known. Called by publish and refresh on
- * their thread; must not call the runtime. */
+ * is out of the signal's range counts as not known. Called by publish, refresh and reload
+ * on their thread; must not call the runtime: [control] calls and stats answer ADP_ESTATE
+ * from there, and do nothing. */
 typedef double (*adp_source_fn)(void *user);
 
 /* What is known about a request. Strings are borrowed for the call; NULL: not known. */
@@ -159,7 +160,7 @@ ADP_API int adp_runtime_open_text(adp_runtime **ret, const char *text, const cha
  * which are asked when it gives no sane value. The log names it "host function". Before
  * start. `user` is borrowed until close. It stays over reloads; a configuration that does
  * not know the signal leaves it unused. Metrics given with a request do not ask it.
- * ADP_EINVAL: no such signal (the nearest is named), or it has a function already;
+ * ADP_EINVAL: no such signal (where one is near, it is named), or it has a function already;
  * ADP_EFULL: it has 64 sources; ADP_ESTATE. */
 ADP_API int adp_runtime_source(adp_runtime *rt, const char *signal, adp_source_fn read,
                                void *user, adp_error *err);
