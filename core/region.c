@@ -218,6 +218,11 @@ static bool has_room(struct adp_ring *ring, uint64_t tail, uint64_t need, uint64
     return tail + need - ring->seen_head <= size;
 }
 
+uint32_t adp_ring_most(const struct adp_region *region, uint32_t lane)
+{
+    return adp_region_ring_bytes(region, lane) / 4;
+}
+
 void *adp_ring_begin(const struct adp_region *region, uint32_t lane, uint32_t bytes)
 {
     struct adp_ring *ring = adp_region_ring(region, lane);

@@ -172,7 +172,9 @@ static inline void adp_call_end(struct adp_call *call)
 
 /* --- Producer side of a ring --- */
 
-/* A place for a record of `bytes` (at most a quarter of the ring), or NULL when it is
+/* Bytes of the longest record that a lane's ring takes: a quarter of it. [any] */
+uint32_t adp_ring_most(const struct adp_region *region, uint32_t lane);
+/* A place for a record of `bytes` (at most adp_ring_most), or NULL when it is
  * full: the record's number is then used up and counted as dropped. [hot], one thread per
  * lane. */
 void *adp_ring_begin(const struct adp_region *region, uint32_t lane, uint32_t bytes);
