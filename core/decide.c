@@ -387,6 +387,13 @@ static uint8_t *put_metrics(const struct request *rq, uint32_t flags, uint8_t *t
     return to + bytes;
 }
 
+static uint32_t shape_of(const struct request *rq, uint32_t flags)
+{
+    if (flags & ADP_REC_OMITTED)
+        return adp_metrics_count(rq->metrics);
+    return flags & (ADP_REC_TELLS | ADP_REC_VALUES) ? rq->sheet->shape : 0;
+}
+
 static void record(const struct request *rq, uint32_t i, const struct answer *a,
                    uint64_t id)
 {
@@ -397,9 +404,13 @@ static void record(const struct request *rq, uint32_t i, const struct answer *a,
     size_t replicas = rq->replicas ? adp_replicas_bytes(rq->replicas) : 0;
     size_t bytes = sizeof(struct adp_rec_decision) +
                    n * (rq->metrics ? sizeof(struct adp_rec_reading) : sizeof(double)) +
-                   replicas + series + 4u * ADP_ID_MAX;
-    struct adp_rec_decision *r = adp_ring_begin(
-        lane->region, lane->number, bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)bytes);
+                   replicas + 4u * ADP_ID_MAX;
+    if (series && bytes + series > adp_ring_most(lane->region, lane->number)) {
+        given = ADP_REC_INLINE | ADP_REC_OMITTED;
+        series = 0;
+    }
+    struct adp_rec_decision *r =
+        adp_ring_begin(lane->region, lane->number, (uint32_t)(bytes + series));
     if (!r)
         return;
     r->head.kind = ADP_REC_DECISION;
@@ -435,11 +446,12 @@ static void record(const struct request *rq, uint32_t i, const struct answer *a,
     r->tenant_len = rq->tenant.n;
     r->session_len = rq->session.n;
     r->class_len = rq->slo_class.n;
-    r->shape = given & (ADP_REC_TELLS | ADP_REC_VALUES) ? rq->sheet->shape : 0;
+    r->shape = shape_of(rq, given);
     uint8_t *to = put_signals(rq, (uint8_t *)(r + 1));
     if (replicas)
         to = adp_replicas_encode(rq->replicas, to);
-    to = put_metrics(rq, given, to, series);
+    if (!(given & ADP_REC_OMITTED))
+        to = put_metrics(rq, given, to, series);
     to = put(put(put(put(to, &rq->id), &rq->tenant), &rq->session), &rq->slo_class);
     adp_ring_commit(lane->region, lane->number, (uint32_t)(to - (uint8_t *)r));
     if (given & ADP_REC_TELLS)

@@ -55,10 +55,11 @@ struct adp_lane {
     /* Its own places in the region. */
     struct adp_call *call;
     struct adp_ticket_slot *tickets;
-    _Atomic uint64_t *index;
+    _Atomic uint32_t *index;
     uint32_t ticket_mask;
 
     uint32_t next_ticket, sweep, unslotted;
+    uint32_t first_use; /* in handles, uses are counted from here */
 
     uint64_t wall_ns,
         wall_at_ns; /* the wall clock, when it was read last, and when (mono) */

@@ -50,7 +50,9 @@ struct adp_log {
     bool ended;                       /* the thread has let go of everything */
     bool orphan;                      /* the thread frees it all, nobody waits any more */
     uint64_t steps;                   /* that succeeded */
-    int failure;                      /* of the last write; 0: it succeeded */
+    int failure;                      /* of the last step; 0: it succeeded */
+    bool shut_out;                    /* which was that another process has the lock */
+    bool pipe;                        /* or a device: no regular file */
     struct adp_log_count count;
 
     char path[ADP_LOGFILE_PATH]; /* for messages: of who calls, not the writer's */
@@ -216,6 +218,8 @@ static void note_step(struct adp_log *log, int code)
         log->count.write_errors++;
     log->steps += code == 0;
     log->failure = code;
+    log->shut_out = is_waiting_for_lock(log, code);
+    log->pipe = !log->file.regular;
     pthread_mutex_unlock(&log->mutex);
     log->file.troubles = 0;
 }
@@ -371,7 +375,7 @@ static int open_file(struct adp_logfile *file, const struct adp_log_options *opt
     int opened = code < 0 ? 0 : adp_logfile_open(file);
     if (opened < 0)
         code = adp_error_set(err, ADP_EIO, "cannot open the log %s: %s", file->path,
-                             strerror(-opened));
+                             adp_logfile_reason(file, opened));
     return code;
 }
 
@@ -487,18 +491,27 @@ static bool is_renewed(const struct adp_log *log)
     return !log->renew;
 }
 
-static const char *failure_text(int failure)
+/* What keeps the log from being written. Under the mutex, or when the thread has ended. */
+static const char *reason_of(const struct adp_log *log)
 {
-    return failure < 0 ? strerror(-failure) : "the write does not return";
+    if (log->shut_out)
+        return "another process holds the file's lock";
+    if (log->failure == -EWOULDBLOCK)
+        return log->pipe
+                   ? "nobody empties the pipe"
+                   : "other processes replace the file, or write to it, all the time";
+    if (log->failure < 0)
+        return strerror(-log->failure);
+    return log->writing ? "the write does not return" : "its thread does not get on";
 }
 
 int adp_log_flush(struct adp_log *log, struct adp_error *err)
 {
-    int failure = 0;
+    const char *reason;
     if (!log->threaded) {
-        failure = write_all(log);
-        if (failure == 0)
+        if (write_all(log) == 0)
             return 0;
+        reason = reason_of(log);
     } else {
         pthread_mutex_lock(&log->mutex);
         log->flush_asked++;
@@ -507,11 +520,10 @@ int adp_log_flush(struct adp_log *log, struct adp_error *err)
         if (wait_for(log, PATIENCE_NS, is_flushed))
             return 0;
         pthread_mutex_lock(&log->mutex);
-        failure = log->failure;
+        reason = reason_of(log);
         pthread_mutex_unlock(&log->mutex);
     }
-    return adp_error_set(err, ADP_EIO, "cannot write the log %s: %s", log->path,
-                         failure_text(failure));
+    return adp_error_set(err, ADP_EIO, "cannot write the log %s: %s", log->path, reason);
 }
 
 bool adp_log_renew(struct adp_log *log, uint64_t patience_ns)
@@ -598,12 +610,12 @@ struct adp_log_count adp_log_counts(struct adp_log *log)
  * nobody's; how far that write will come nobody knows, and all of its lines count. */
 struct lost {
     uint64_t lines, records;
-    int failure;
+    const char *reason;
 };
 
 static struct lost count_lost(const struct adp_log *log)
 {
-    struct lost lost = { 0, adp_drain_left(log->drain), log->failure };
+    struct lost lost = { 0, adp_drain_left(log->drain), reason_of(log) };
     size_t at = log->writing ? 0 : log->written;
     for (; at < log->lines.len; at++)
         lost.lines += log->lines.text[at] == '\n';
@@ -621,10 +633,12 @@ static bool leave_behind(struct adp_log *log, struct lost *ret_lost)
         pthread_mutex_lock(&log->mutex);
         log->orphan = !log->ended && log->writing;
         bool behind = log->orphan;
-        if (behind)
+        if (behind) {
             *ret_lost = count_lost(log);
-        if (behind)
+            ret_lost->reason =
+                "the write does not return"; /* whatever the one before did */
             pthread_detach(log->thread);
+        }
         bool ended = log->ended;
         pthread_mutex_unlock(&log->mutex);
         if (behind || ended)
@@ -682,5 +696,5 @@ int adp_log_close(struct adp_log *log, struct adp_error *err)
         "the log %s is not whole, %llu lines and %llu queued records are "
         "lost: %s",
         path, (unsigned long long)lost.lines, (unsigned long long)lost.records,
-        failure_text(lost.failure));
+        lost.reason);
 }

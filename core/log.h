@@ -36,7 +36,7 @@ struct adp_log;
 struct adp_log_options {
     const char *path;              /* the file; its folders are made */
     uint64_t rotate_bytes;         /* 0: never */
-    uint32_t keep;                 /* rotated files kept: NAME.1.jsonl is the newest */
+    uint32_t keep;                 /* rotated files: the newest NAME.N.jsonl */
     uint32_t poll_ms;              /* 0: 5 ms */
     const struct adp_clock *clock; /* wall time of losses at the end */
 };

@@ -2,6 +2,7 @@
 /* The file of a log (core/logfile.h). */
 #include "core/logfile.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,7 +13,12 @@
 
 enum {
     ATTEMPTS = 64, /* at a path whose file others replace as fast as we look */
-    ROTATE_AGAIN = 1024 * 1024 /* bytes more before a failed rotation is tried again */
+    ROTATE_AGAIN = 1024 * 1024, /* bytes more before a failed rotation is tried again */
+    DIGITS = 18,                /* of a rotated file's number */
+    ROTATED_PATH = ADP_LOGFILE_PATH + 24,
+    REMOVALS = 64, /* of files at one listing */
+    STEPS = 16,    /* names that others may have taken, before the folder is listed */
+    LISTINGS = 4
 };
 
 /* --- opening and closing --- */
@@ -28,6 +34,8 @@ int adp_logfile_move(struct adp_logfile *file, const char *path, uint64_t rotate
     file->rotate_bytes = rotate_bytes;
     file->keep = keep;
     file->rotate_at = 0;
+    file->highest = 0;
+    file->listed = false;
     return 0;
 }
 
@@ -107,6 +115,14 @@ int adp_logfile_open(struct adp_logfile *file)
     file->rotate_at = 0;
     file->reopen = false;
     return 0;
+}
+
+const char *adp_logfile_reason(const struct adp_logfile *file, int code)
+{
+    struct stat st;
+    if (code == -ENXIO && stat(file->path, &st) == 0 && S_ISFIFO(st.st_mode))
+        return "it is a FIFO, and nobody reads it";
+    return strerror(-code);
 }
 
 /* --- one file among several processes --- */
@@ -226,49 +242,144 @@ static int enter(struct adp_logfile *file, enum place *ret_place)
 
 /* --- rotation --- */
 
-/* PATH.jsonl → PATH.i.jsonl; a path without that ending gets the number behind it. */
-static void rotated_name(const struct adp_logfile *file, uint32_t i, char *to, size_t cap)
+/* Where in the path its number goes: before ".jsonl", or at the end. */
+static size_t stem_of(const struct adp_logfile *file)
 {
     size_t n = strlen(file->path), end = strlen(".jsonl");
-    bool known = n > end && strcmp(file->path + n - end, ".jsonl") == 0;
-    size_t stem = known ? n - end : n;
-    snprintf(to, cap, "%.*s.%u%s", (int)stem, file->path, i, known ? ".jsonl" : "");
+    return n > end && strcmp(file->path + n - end, ".jsonl") == 0 ? n - end : n;
 }
 
-/* The first number that is free, or the last: that file is due. */
-static uint32_t free_number(const struct adp_logfile *file)
+static void rotated_name(const struct adp_logfile *file, uint64_t number,
+                         char to[ROTATED_PATH])
 {
-    char name[ADP_LOGFILE_PATH + 16];
+    size_t stem = stem_of(file);
+    snprintf(to, ROTATED_PATH, "%.*s.%llu%s", (int)stem, file->path,
+             (unsigned long long)number, file->path + stem);
+}
+
+/* The number of a name in the path's folder; 0: it is no rotated file of this path. */
+static uint64_t number_of(const struct adp_logfile *file, const char *name)
+{
+    const char *slash = strrchr(file->path, '/');
+    const char *own = slash ? slash + 1 : file->path, *tail = file->path + stem_of(file);
+    size_t n = (size_t)(tail - own), digits = 0;
+    uint64_t number = 0;
+    if (strncmp(name, own, n) != 0 || name[n] != '.' || name[n + 1] == '0')
+        return 0;
+    for (name += n + 1; *name >= '0' && *name <= '9' && digits < DIGITS; digits++)
+        number = number * 10 + (uint64_t)(*name++ - '0');
+    return strcmp(name, tail) == 0 ? number : 0;
+}
+
+static DIR *open_folder(const struct adp_logfile *file)
+{
+    char folder[ADP_LOGFILE_PATH];
+    const char *slash = strrchr(file->path, '/');
+    size_t n = slash ? (size_t)(slash - file->path) + 1 : 0;
+    memcpy(folder, file->path, n);
+    folder[n] = '\0';
+    return opendir(n ? folder : ".");
+}
+
+static void remove_rotated(struct adp_logfile *file, uint64_t number)
+{
+    char name[ROTATED_PATH];
+    rotated_name(file, number, name);
+    if (unlink(name) < 0 && errno != ENOENT)
+        file->troubles++;
+}
+
+/* Learns the highest number there is, and removes what `keep`, lowered since, or somebody
+ * who died did not: some of it; where there is more, the folder is listed again next time.
+ * A folder that may not be listed is gone through name by name (put_aside). */
+static void list(struct adp_logfile *file)
+{
+    DIR *folder = open_folder(file);
+    int removed = 0;
+    if (!folder)
+        return;
+    for (const struct dirent *e; (e = readdir(folder)) != NULL;) {
+        uint64_t number = number_of(file, e->d_name);
+        if (number > file->highest)
+            file->highest = number;
+    }
+    rewinddir(folder);
+    for (const struct dirent *e; removed < REMOVALS && (e = readdir(folder)) != NULL;) {
+        uint64_t number = number_of(file, e->d_name);
+        if (!number || number + file->keep > file->highest)
+            continue;
+        remove_rotated(file, number);
+        removed++;
+    }
+    closedir(folder);
+    file->listed = removed < REMOVALS;
+}
+
+/* While the newest file we know of is there, so are all that others put behind it since,
+ * unless somebody takes them away out of turn: then the next number is the first that is
+ * free. When it is gone, others may have gone on by more than `keep`. */
+static bool knows_highest(const struct adp_logfile *file)
+{
+    char name[ROTATED_PATH];
     struct stat st;
-    uint32_t i = 1;
-    for (; i < file->keep; i++) {
-        rotated_name(file, i, name, sizeof name);
-        if (stat(name, &st) < 0 && errno == ENOENT)
-            break;
-    }
-    return i;
+    rotated_name(file, file->highest, name);
+    return file->listed && file->highest && lstat(name, &st) == 0;
 }
 
-/* The oldest first, each only when the one behind it has made way: a step that fails, or a
- * death between two, loses no file but the one that was due. */
-static int shift(const struct adp_logfile *file)
+/* Never over another file. Where the kernel or the file system cannot promise that of a
+ * rename (EPERM: a filter of system calls that does not know it either), by a second name:
+ * a death between the two leaves both. */
+static int rename_new(const char *from, const char *to)
 {
-    char from[ADP_LOGFILE_PATH + 16], to[ADP_LOGFILE_PATH + 16];
-    for (uint32_t i = free_number(file); i > 1; i--) {
-        rotated_name(file, i - 1, from, sizeof from);
-        rotated_name(file, i, to, sizeof to);
-        if (rename(from, to) < 0 && errno != ENOENT) /* somebody has just taken it */
-            return -errno;
+    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+        return 0;
+    if (errno != ENOSYS && errno != EINVAL && errno != EPERM)
+        return -errno;
+    if (link(from, to) < 0)
+        return -errno;
+    if (unlink(from) == 0)
+        return 0;
+    int code = -errno;
+    unlink(to);
+    return code;
+}
+
+/* Gives the file the number behind the highest, for good. */
+static int put_aside(struct adp_logfile *file)
+{
+    char to[ROTATED_PATH];
+    if (!knows_highest(file))
+        list(file);
+    for (int i = 0; i < STEPS + LISTINGS; i++) {
+        rotated_name(file, file->highest + 1, to);
+        int code = rename_new(file->path, to);
+        if (code == -ENOENT) /* somebody has just taken it */
+            return 0;
+        if (code < 0 && code != -EEXIST)
+            return code;
+        file->highest++;
+        if (code == 0) {
+            if (file->highest > file->keep)
+                remove_rotated(file, file->highest - file->keep);
+            return 0;
+        }
+        if (i >= STEPS)
+            list(file);
     }
-    rotated_name(file, 1, to, sizeof to);
-    int done = file->keep ? rename(file->path, to) : unlink(file->path);
-    return done < 0 ? -errno : 0;
+    return -EEXIST;
+}
+
+static int make_way(struct adp_logfile *file)
+{
+    if (file->keep)
+        return put_aside(file);
+    return unlink(file->path) < 0 ? -errno : 0;
 }
 
 static void rotate(struct adp_logfile *file)
 {
     bool ours = file->current && (file->locked || file->lockless);
-    if (ours && shift(file) == 0) {
+    if (ours && make_way(file) == 0) {
         adp_logfile_close(file);
         return;
     }

@@ -19,7 +19,12 @@
  *  4. A file opened in place of another starts with the opening. It does not grow beyond
  *     rotate_bytes, unless a single line does, or rotation fails; then lines go on in it.
  *  5. What is no regular file (a FIFO, a device) is appended to as it takes it, without
- *     waiting, and is never rotated. */
+ *     waiting, and is never rotated.
+ *  6. A rotated file is NAME.N.jsonl for good: N is above all that are there, so the highest
+ *     is the newest, and no file is ever renamed over another. A rotation is one rename
+ *     and the removal of N - keep, whatever `keep` is; the folder is listed where the highest
+ *     number is not known or is not there any more, and then what is older goes too, 64
+ *     files at a time. */
 #ifndef ADP_CORE_LOGFILE_H
 #define ADP_CORE_LOGFILE_H
 
@@ -31,7 +36,7 @@ enum { ADP_LOGFILE_PATH = 4096, ADP_LOGFILE_MISSES = 500 };
 struct adp_logfile {
     char path[ADP_LOGFILE_PATH];
     uint64_t rotate_bytes; /* 0: never */
-    uint32_t keep;         /* rotated files: NAME.1.jsonl is the newest; 0: none */
+    uint32_t keep;         /* rotated files; 0: none */
     bool reopen;           /* wanted at the next write */
 
     int fd; /* -1: to be opened */
@@ -47,6 +52,8 @@ struct adp_logfile {
     uint64_t rotate_at; /* 0, or not before this size: the last rotation failed */
     size_t front;       /* bytes of opening that the lines that wait begin with */
     uint32_t misses;    /* of the lock, in a row */
+    uint64_t highest;   /* number of a rotated file that we know of; 0: of none */
+    bool listed;        /* the folder, for it; nothing in it was due */
     uint64_t bytes;     /* written in all */
     uint64_t troubles;  /* openings and rotations that failed and were done without */
 };
@@ -57,6 +64,8 @@ int adp_logfile_init(struct adp_logfile *file, const char *path, uint64_t rotate
 /* Opens the path, making its folders. Negative errno: ENXIO for a FIFO nobody reads. */
 int adp_logfile_open(struct adp_logfile *file);
 void adp_logfile_close(struct adp_logfile *file);
+/* Why it could not be opened: of a FIFO what ENXIO means there. Static, or as strerror. */
+const char *adp_logfile_reason(const struct adp_logfile *file, int code);
 /* The next write goes to another path. */
 int adp_logfile_move(struct adp_logfile *file, const char *path, uint64_t rotate_bytes,
                      uint32_t keep, struct adp_error *err);

@@ -10,8 +10,7 @@
 
 enum {
     REGION_MAGIC = 0x52504441 /* "ADPR" */,
-    SPARE_SNAPSHOTS = ADP_GENERATIONS + 1, /* one each, and the one being filled */
-    INDEX_PER_TICKET = 4
+    SPARE_SNAPSHOTS = ADP_GENERATIONS + 1 /* one each, and the one being filled */
 };
 
 /* First bytes of the block; for whoever maps it, never read back by us. */
@@ -62,7 +61,7 @@ static size_t lane_fixed(void)
 static size_t ticket_bytes(const struct adp_shape *s)
 {
     return round_up(s->tickets * sizeof(struct adp_ticket_slot)) +
-           round_up((size_t)s->tickets * INDEX_PER_TICKET * sizeof(uint64_t));
+           round_up((size_t)s->tickets * ADP_INDEX_PER_TICKET * sizeof(uint32_t));
 }
 
 static void lay_out(struct adp_region *r)
@@ -162,9 +161,9 @@ struct adp_ticket_slot *adp_region_tickets(const struct adp_region *region, uint
     return (struct adp_ticket_slot *)(void *)(lane_at(region, lane) + lane_fixed());
 }
 
-_Atomic uint64_t *adp_region_index(const struct adp_region *region, uint32_t lane)
+_Atomic uint32_t *adp_region_index(const struct adp_region *region, uint32_t lane)
 {
-    return (_Atomic uint64_t *)(void *)(lane_at(region, lane) + lane_fixed() +
+    return (_Atomic uint32_t *)(void *)(lane_at(region, lane) + lane_fixed() +
                                         round_up(region->shape.tickets *
                                                  sizeof(struct adp_ticket_slot)));
 }
@@ -217,6 +216,11 @@ static bool has_room(struct adp_ring *ring, uint64_t tail, uint64_t need, uint64
     /* Acquire: the consumer has finished reading what we are about to overwrite. */
     ring->seen_head = atomic_load_explicit(&ring->head, memory_order_acquire);
     return tail + need - ring->seen_head <= size;
+}
+
+uint32_t adp_ring_most(const struct adp_region *region, uint32_t lane)
+{
+    return adp_region_ring_bytes(region, lane) / 4;
 }
 
 void *adp_ring_begin(const struct adp_region *region, uint32_t lane, uint32_t bytes)

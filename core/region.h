@@ -95,9 +95,11 @@ struct adp_ticket_slot {
     uint64_t deadline_ns;                            /* mono */
     _Atomic uint32_t generation;
     uint8_t id_len, n_tickets, has_id, reserved;
-    char id[ADP_ID_MAX];
-    uint64_t ticket[ADP_MAX_POLICIES]; /* 0: that policy set none. The first four end the
-                                          second cache line: more are rare */
+    _Atomic uint32_t turn;               /* it was taken last, by its lane's count */
+    _Atomic uint32_t older;              /* turn before it in its chain (core/ticket.h) */
+    _Atomic uint64_t id[ADP_ID_MAX / 8]; /* zeros behind it */
+    uint64_t ticket[ADP_MAX_POLICIES];   /* 0: that policy set none. The first three end
+                                            the second cache line: more are rare */
 };
 
 /* The signal vector that decisions are made on. Immutable while any call slot names it.
@@ -144,10 +146,9 @@ uint32_t adp_region_ring_bytes(const struct adp_region *region, uint32_t lane);
 struct adp_call *adp_region_call(const struct adp_region *region, uint32_t lane);
 struct adp_ticket_slot *adp_region_tickets(const struct adp_region *region,
                                            uint32_t lane);
-/* Four entries per ticket, hash tag << 32 | turn: where the id of a ticket may be. Slots are
- * taken in turn, so the turn modulo their number is the slot, and how long ago it was says
- * that another has the slot by now. */
-_Atomic uint64_t *adp_region_index(const struct adp_region *region, uint32_t lane);
+/* Of each chain of ids the newest turn, by the lowest bits of their hash (core/ticket.h). */
+enum { ADP_INDEX_PER_TICKET = 4 };
+_Atomic uint32_t *adp_region_index(const struct adp_region *region, uint32_t lane);
 struct adp_snapshot *adp_region_snapshot(const struct adp_region *region, uint32_t i);
 /* Pool index + 1 of the snapshot that a generation decides on; 0: none yet. */
 _Atomic uint64_t *adp_region_current(const struct adp_region *region,
@@ -171,7 +172,9 @@ static inline void adp_call_end(struct adp_call *call)
 
 /* --- Producer side of a ring --- */
 
-/* A place for a record of `bytes` (at most a quarter of the ring), or NULL when it is
+/* Bytes of the longest record that a lane's ring takes: a quarter of it. [any] */
+uint32_t adp_ring_most(const struct adp_region *region, uint32_t lane);
+/* A place for a record of `bytes` (at most adp_ring_most), or NULL when it is
  * full: the record's number is then used up and counted as dropped. [hot], one thread per
  * lane. */
 void *adp_ring_begin(const struct adp_region *region, uint32_t lane, uint32_t bytes);

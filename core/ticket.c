@@ -4,16 +4,22 @@
 
 #include <string.h>
 
-enum { FREE, WAITING, SETTLING, PHASE = 3, WAYS = 4, TRIES = 8, LOOKS = 4 };
+enum { FREE, WAITING, SETTLING, PHASE = 3, TRIES = 8, LOOKS = 4 };
 
 static uint64_t state_of(uint64_t use, unsigned phase)
 {
     return use << 2 | phase;
 }
 
-static uint64_t handle_of(uint32_t lane, uint32_t slot, uint64_t use)
+static uint64_t handle_of(uint32_t lane, uint32_t slot, uint64_t number)
 {
-    return (uint64_t)lane << 56 | (uint64_t)slot << 32 | (use & 0xffffffffu);
+    return (uint64_t)lane << 56 | (uint64_t)slot << 32 | (number & 0xffffffffu);
+}
+
+/* What uses are counted from in handles: as random as the region's instance. */
+static uint32_t first_of(const struct adp_region *region)
+{
+    return (uint32_t)(adp_region_instance(region) * 0x9e3779b97f4a7c15 >> 32);
 }
 
 /* Moves WAITING → SETTLING of exactly this use. */
@@ -122,60 +128,45 @@ static struct adp_ticket_slot *next_slot(struct adp_lane *lane,
     return NULL;
 }
 
-static bool entry_is_live(const struct adp_lane *lane, uint64_t entry)
+/* Of the chain that an id of this hash is in, the newest turn. */
+static _Atomic uint32_t *head_of(_Atomic uint32_t *index, uint32_t mask, uint64_t hash)
 {
-    const struct adp_ticket_slot *slot =
-        &lane->tickets[(uint32_t)entry & lane->ticket_mask];
-    uint64_t state = atomic_load_explicit(&slot->state, memory_order_relaxed);
-    uint64_t hash = atomic_load_explicit(&slot->id_hash, memory_order_relaxed);
-    return (state & PHASE) == WAITING && hash >> 32 == entry >> 32;
-}
-
-/* The entry to write over: one whose slot has had its turn again, else one that waits no
- * more, else the oldest. Only the second asks for memory that is likely cold. */
-static uint32_t worst_way(const struct adp_lane *lane, const _Atomic uint64_t *set,
-                          uint32_t turn)
-{
-    uint32_t oldest = 0, most = 0;
-    for (uint32_t i = 0; i < WAYS; i++) {
-        uint64_t entry = atomic_load_explicit(&set[i], memory_order_relaxed);
-        uint32_t ago = turn - (uint32_t)entry;
-        if (!entry || ago > lane->ticket_mask)
-            return i;
-        if (ago > most) {
-            most = ago;
-            oldest = i;
-        }
-    }
-    for (uint32_t i = 0; i < WAYS; i++)
-        if (!entry_is_live(lane, atomic_load_explicit(&set[i], memory_order_relaxed)))
-            return i;
-    return oldest;
-}
-
-/* Where in an index an id of this hash is looked for. */
-static _Atomic uint64_t *set_of(_Atomic uint64_t *index, uint32_t mask, uint64_t hash)
-{
-    return index + (uint64_t)((uint32_t)hash & mask) * WAYS;
+    return index + ((uint32_t)hash & (ADP_INDEX_PER_TICKET * (mask + 1) - 1));
 }
 
 void adp_ticket_foresee(const struct adp_lane *lane, const struct adp_name *id)
 {
-    __builtin_prefetch((const void *)set_of(lane->index, lane->ticket_mask, id->hash), 1);
+    __builtin_prefetch((const void *)head_of(lane->index, lane->ticket_mask, id->hash),
+                       1);
 }
 
-/* Notes where an id waits. A full set forgets its oldest way: that request can then be
- * settled by its handle only, and is LOST in time otherwise. */
-static void index_add(struct adp_lane *lane, uint64_t hash, uint32_t turn)
+/* Puts the slot of a turn before those of its chain; it is not WAITING yet. */
+static void index_prepare(struct adp_ticket_slot *slot, _Atomic uint32_t *head)
 {
-    _Atomic uint64_t *set = set_of(lane->index, lane->ticket_mask, hash);
-    uint32_t way = worst_way(lane, set, turn);
-    atomic_store_explicit(&set[way], (hash >> 32) << 32 | turn, memory_order_release);
+    uint32_t older = atomic_load_explicit(head, memory_order_relaxed);
+    atomic_store_explicit(&slot->older, older, memory_order_relaxed);
+}
+
+static void set_id(struct adp_ticket_slot *slot, const struct adp_name *id)
+{
+    uint64_t word[ADP_ID_MAX / 8];
+    memcpy(word, id->own, sizeof word);
+    for (uint32_t i = 0; i < ADP_ID_MAX / 8; i++)
+        atomic_store_explicit(&slot->id[i], word[i], memory_order_relaxed);
+}
+
+static void get_id(const struct adp_ticket_slot *slot, char to[ADP_ID_MAX])
+{
+    for (uint32_t i = 0; i < ADP_ID_MAX / 8; i++) {
+        uint64_t word = atomic_load_explicit(&slot->id[i], memory_order_relaxed);
+        memcpy(to + i * sizeof word, &word, sizeof word);
+    }
 }
 
 static uint64_t handle_unslotted(struct adp_lane *lane)
 {
-    return handle_of(lane->number, ADP_TICKET_NO_SLOT, ++lane->unslotted);
+    return handle_of(lane->number, ADP_TICKET_NO_SLOT,
+                     lane->first_use + ++lane->unslotted);
 }
 
 uint64_t adp_ticket_unslotted(struct adp_lane *lane, struct adp_generations *generations,
@@ -214,54 +205,66 @@ uint64_t adp_ticket_take(struct adp_lane *lane, struct adp_generations *generati
     }
     slot->has_id = id->p != NULL;
     slot->id_len = id->n;
-    if (id->p)
-        memcpy(slot->id, id->own, sizeof slot->id);
+    _Atomic uint32_t *head = head_of(lane->index, mask, id->hash);
+    if (id->p) {
+        set_id(slot, id);
+        index_prepare(slot, head);
+    }
+    atomic_store_explicit(&slot->turn, turn, memory_order_relaxed);
     atomic_store_explicit(&slot->id_hash, id->hash, memory_order_relaxed);
     tally(&lane->call->taken[generation->number % ADP_GENERATIONS]);
     /* Release: whoever claims sees all of the above. */
     atomic_store_explicit(&slot->state, state_of(use, WAITING), memory_order_release);
-    if (id->p)
-        index_add(lane, id->hash, turn);
+    if (id->p) /* Release: whoever sees the turn here sees it in its slot. */
+        atomic_store_explicit(head, turn, memory_order_release);
     const struct adp_ticket_slot *next = &lane->tickets[(turn + 1) & mask];
     __builtin_prefetch(next, 1);
-    __builtin_prefetch(next->id + ADP_ID_MAX / 2, 1);
-    return handle_of(lane->number, turn & mask, use);
+    __builtin_prefetch((const char *)next + ADP_LINE_BYTES, 1);
+    return handle_of(lane->number, turn & mask, lane->first_use + use);
 }
 
 static bool same_id(const struct adp_ticket_slot *slot, const struct adp_name *id)
 {
-    return slot->has_id && slot->id_len == id->n && memcmp(slot->id, id->p, id->n) == 0;
+    char own[ADP_ID_MAX];
+    get_id(slot, own);
+    return memcmp(own, id->own, sizeof own) == 0;
 }
 
-/* Looks an id up on one lane and claims its newest waiting slot. */
+/* Whether the slot, which had `state` when it was looked at, waits for this id since that
+ * turn. What is read here is of that use if it can be claimed: until then the lane does
+ * not write to it. */
+static bool waits_for(const struct adp_ticket_slot *slot, uint64_t state, uint32_t turn,
+                      const struct adp_name *id)
+{
+    return (state & PHASE) == WAITING &&
+           atomic_load_explicit(&slot->turn, memory_order_relaxed) == turn &&
+           atomic_load_explicit(&slot->id_hash, memory_order_relaxed) == id->hash &&
+           same_id(slot, id);
+}
+
+/* Looks an id up on one lane and claims its newest waiting slot: invariant 6. */
 static struct adp_ticket_slot *claim_by_id(const struct adp_region *region, uint32_t lane,
                                            const struct adp_name *id, uint64_t *ret_use,
                                            uint32_t *ret_i)
 {
-    const uint64_t hash = id->hash;
     struct adp_ticket_slot *slots = adp_region_tickets(region, lane);
     uint32_t mask = adp_region_shape(region)->tickets - 1;
-    _Atomic uint64_t *set = set_of(adp_region_index(region, lane), mask, hash);
-    for (uint32_t w = 0; w < WAYS; w++) {
-        uint64_t entry = atomic_load_explicit(&set[w], memory_order_acquire);
-        uint32_t i = (uint32_t)entry & mask;
-        if (!entry || entry >> 32 != hash >> 32)
-            continue;
-        struct adp_ticket_slot *slot = &slots[i];
+    uint32_t turn = atomic_load_explicit(
+        head_of(adp_region_index(region, lane), mask, id->hash), memory_order_acquire);
+    for (;;) {
+        struct adp_ticket_slot *slot = &slots[turn & mask];
         uint64_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
-        if ((state & PHASE) != WAITING ||
-            atomic_load_explicit(&slot->id_hash, memory_order_relaxed) != hash ||
-            !claim(slot, state >> 2))
-            continue;
-        if (same_id(slot, id)) {
+        if (waits_for(slot, state, turn, id) && claim(slot, state >> 2)) {
             *ret_use = state >> 2;
-            *ret_i = i;
+            *ret_i = turn & mask;
             return slot;
         }
-        /* Another id with the same 64-bit hash: it goes on waiting. */
-        atomic_store_explicit(&slot->state, state, memory_order_release);
+        uint32_t older = atomic_load_explicit(&slot->older, memory_order_relaxed);
+        if (atomic_load_explicit(&slot->turn, memory_order_relaxed) != turn ||
+            turn - older - 1 >= mask)
+            return NULL;
+        turn = older;
     }
-    return NULL;
 }
 
 static struct adp_ticket_slot *claim_by_handle(const struct adp_region *region,
@@ -273,7 +276,7 @@ static struct adp_ticket_slot *claim_by_handle(const struct adp_region *region,
         return NULL;
     struct adp_ticket_slot *slot = &adp_region_tickets(region, lane)[i];
     uint64_t use = atomic_load_explicit(&slot->state, memory_order_relaxed) >> 2;
-    if ((use & 0xffffffffu) != (handle & 0xffffffffu) || !claim(slot, use))
+    if ((uint32_t)use + first_of(region) != (uint32_t)handle || !claim(slot, use))
         return NULL;
     *ret_use = use;
     return slot;
@@ -293,7 +296,7 @@ static int settle(struct adp_lane *lane, struct adp_generations *generations,
         for (uint32_t l = 1; !slot && l <= lanes; l++) {
             slot = claim_by_id(lane->region, l, id, &use, &i);
             if (slot)
-                handle = handle_of(l, i, use);
+                handle = handle_of(l, i, use + first_of(lane->region));
         }
     }
     if (!slot)
@@ -302,7 +305,7 @@ static int settle(struct adp_lane *lane, struct adp_generations *generations,
     *ret_handle = handle;
     ret_id->p = NULL;
     if (slot->has_id) {
-        memcpy(ret_id->own, slot->id, slot->id_len);
+        get_id(slot, ret_id->own);
         ret_id->p = ret_id->own;
         ret_id->n = slot->id_len;
     }
@@ -365,6 +368,39 @@ static void keep_known(struct adp_ticket_slot *slot, uint64_t taken_ns, bool sam
             slot->ticket[i] = 0;
 }
 
+/* The turn behind the newest that the slots tell of; 0: none was used. */
+static uint32_t next_turn(const struct adp_ticket_slot *slots, uint32_t n)
+{
+    uint32_t newest = atomic_load_explicit(&slots[0].turn, memory_order_relaxed);
+    bool used = false;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t turn = atomic_load_explicit(&slots[i].turn, memory_order_relaxed);
+        if (turn - newest < UINT32_MAX / 2)
+            newest = turn;
+        used |= atomic_load_explicit(&slots[i].state, memory_order_relaxed) != 0;
+    }
+    return used ? newest + 1 : 0;
+}
+
+/* Chains anew what waits, in turn: whatever died may have left anything. */
+static void chain_anew(const struct adp_region *region, uint32_t lane)
+{
+    struct adp_ticket_slot *slots = adp_region_tickets(region, lane);
+    _Atomic uint32_t *index = adp_region_index(region, lane);
+    uint32_t n = adp_region_shape(region)->tickets, turn = next_turn(slots, n) - n;
+    for (uint32_t i = 0; i < ADP_INDEX_PER_TICKET * n; i++)
+        atomic_store_explicit(&index[i], turn, memory_order_relaxed);
+    for (uint32_t i = 0; i < n; i++, turn++) {
+        struct adp_ticket_slot *slot = &slots[turn & (n - 1)];
+        uint64_t hash = atomic_load_explicit(&slot->id_hash, memory_order_relaxed);
+        _Atomic uint32_t *head = head_of(index, n - 1, hash);
+        atomic_store_explicit(&slot->turn, turn, memory_order_relaxed);
+        index_prepare(slot, head);
+        if (slot->has_id)
+            atomic_store_explicit(head, turn, memory_order_release);
+    }
+}
+
 uint64_t adp_ticket_inherit(const struct adp_region *region, uint32_t lane,
                             const struct adp_generation *generation, uint64_t before,
                             const uint64_t saved_ns[ADP_MAX_POLICIES])
@@ -391,23 +427,19 @@ uint64_t adp_ticket_inherit(const struct adp_region *region, uint32_t lane,
                               memory_order_release);
         waiting++;
     }
+    chain_anew(region, lane);
     return waiting;
 }
 
 void adp_ticket_resume(struct adp_lane *lane)
 {
     const struct adp_ticket_slot *slots = adp_region_tickets(lane->region, lane->number);
-    uint32_t n = adp_region_shape(lane->region)->tickets, next = 0;
-    uint64_t first = atomic_load_explicit(&slots[0].state, memory_order_relaxed) >> 2;
+    uint32_t n = adp_region_shape(lane->region)->tickets;
     uint64_t seq = atomic_load_explicit(
         &adp_region_ring(lane->region, lane->number)->next_seq, memory_order_relaxed);
     /* Each unslotted handle had a record, or will not be asked for. */
     lane->unslotted = (uint32_t)seq;
-    if (!first)
-        return;
-    while (next < n &&
-           atomic_load_explicit(&slots[next].state, memory_order_relaxed) >> 2 >= first)
-        next++;
-    lane->next_ticket = next + n;
-    lane->sweep = next;
+    lane->first_use = first_of(lane->region);
+    lane->next_ticket = next_turn(slots, n);
+    lane->sweep = lane->next_ticket ? lane->next_ticket - n : 0;
 }

@@ -2,7 +2,8 @@
 /* Tickets: decisions that wait for their outcome.
  *
  * A handle is lane << 56 | slot << 32 | use. Slots of a lane are used in turn; each use
- * of a slot has its own number, so an old handle finds nothing.
+ * of a slot has its own number, so an old handle finds nothing. Uses are counted from a number
+ * that the region's instance makes, so one of another region finds nothing but by chance.
  *
  *              take                    claim (any lane)
  *     FREE ───────────► WAITING ───────────────► SETTLING ──► FREE
@@ -13,8 +14,23 @@
  *  2. Only the lane's thread takes; anybody claims.
  *  3. Bounded: at most `tickets` of a lane wait; one more makes the oldest LOST.
  *  4. Every decision of the lane, refusals too, ages its tickets: the oldest first.
+ *     What waits is found, by its handle and by its id.
  *  5. Each slot that is taken is counted to its generation before the lane leaves it, and
- *     counted as settled after its outcomes are delivered (adp_generation_waiting). */
+ *     counted as settled after its outcomes are delivered (adp_generation_waiting).
+ *  6. Ids are found by chains through the slots, one per bucket of hashes, the newest turn
+ *     first: the index has its head, each slot the turn before it. Only the lane's thread
+ *     writes either, and nothing is ever taken out. That suffices:
+ *     a. Slots are used again in turn. So while a request waits, no slot of a newer turn is
+ *        used again, and the way from the head to it stays as it is, whatever the lane
+ *        takes meanwhile. (A slot that is being settled when its turn comes is passed by;
+ *        it does not wait, and will not: who claims has compared before.)
+ *     b. A slot that is not of the turn that led to it, any more or yet, ends the chain:
+ *        by a. nothing that is older waits.
+ *     c. What was read while the lane wrote it may lead into another chain; by a. there is
+ *        nothing left to be missed then. Each step is to an older turn by less than all
+ *        slots, so there are at most as many steps as slots.
+ *     d. What is claimed is what was compared: the lane writes only to slots that are FREE,
+ *        and a use that is still WAITING when it is claimed was not FREE in between. */
 #ifndef ADP_CORE_TICKET_H
 #define ADP_CORE_TICKET_H
 

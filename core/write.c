@@ -608,7 +608,10 @@ static void put_metrics(struct adp_line *to, const struct adp_rec_decision *r,
                         const struct adp_seen *seen, struct adp_keys *keys,
                         bool inline_metrics, uint32_t lane)
 {
-    if (r->flags & ADP_REC_VALUES) {
+    if (r->flags & ADP_REC_OMITTED) {
+        adp_line_key(to, "metrics_omitted");
+        adp_line_u64(to, r->shape);
+    } else if (r->flags & ADP_REC_VALUES) {
         adp_line_key(to, "metrics");
         adp_keys_write_values(keys, lane, r->shape,
                               (const double *)(const void *)parts->series, to);

@@ -118,9 +118,11 @@ int adp_runtime_intern(adp_runtime *rt, const char *name, const char *const *lab
 {
     if (adp_host_is_inherited(rt))
         return adp_host_enter(rt, err);
-    pthread_mutex_lock(&rt->control_mutex);
-    int code = intern(rt, &(adp_metric) { name, labels, 0 }, ret_id, err);
-    pthread_mutex_unlock(&rt->control_mutex);
+    int code = adp_host_lock(rt, err);
+    if (code < 0)
+        return code;
+    code = intern(rt, &(adp_metric) { name, labels, 0 }, ret_id, err);
+    adp_host_leave(rt);
     return code;
 }
 
@@ -238,9 +240,11 @@ int adp_runtime_source(adp_runtime *rt, const char *signal, adp_source_fn read,
 {
     if (adp_host_is_inherited(rt))
         return adp_host_enter(rt, err);
-    pthread_mutex_lock(&rt->control_mutex);
-    int code = add_source(rt, signal, read, user, err);
-    pthread_mutex_unlock(&rt->control_mutex);
+    int code = adp_host_lock(rt, err);
+    if (code < 0)
+        return code;
+    code = add_source(rt, signal, read, user, err);
+    adp_host_leave(rt);
     return code;
 }
 

@@ -192,15 +192,33 @@ int adp_host_enter(adp_runtime *rt, adp_error *err)
         return adp_error_set(err, ADP_ESTATE,
                              "the runtime was started by another process, before a fork; "
                              "open one here, or start after the fork");
-    pthread_mutex_lock(&rt->control_mutex);
-    if (rt->started)
-        return 0;
-    pthread_mutex_unlock(&rt->control_mutex);
+    int code = adp_host_lock(rt, err);
+    if (code < 0 || rt->started)
+        return code;
+    adp_host_leave(rt);
     return adp_error_set(err, ADP_ESTATE, "the runtime is not started");
+}
+
+/* Relaxed: a thread finds itself there only where it has put itself. */
+bool adp_host_is_within(const adp_runtime *rt)
+{
+    return atomic_load_explicit(&rt->within, memory_order_relaxed) == pthread_self();
+}
+
+int adp_host_lock(adp_runtime *rt, adp_error *err)
+{
+    if (adp_host_is_within(rt))
+        return adp_error_set(err, ADP_ESTATE,
+                             "this thread is in a call of the runtime already: a "
+                             "function that is a source must not call it");
+    pthread_mutex_lock(&rt->control_mutex);
+    atomic_store_explicit(&rt->within, pthread_self(), memory_order_relaxed);
+    return 0;
 }
 
 void adp_host_leave(adp_runtime *rt)
 {
+    atomic_store_explicit(&rt->within, 0, memory_order_relaxed);
     pthread_mutex_unlock(&rt->control_mutex);
 }
 
@@ -325,9 +343,11 @@ int adp_runtime_start(adp_runtime *rt, adp_error *err)
 {
     if (adp_host_is_inherited(rt))
         return adp_host_enter(rt, err);
-    pthread_mutex_lock(&rt->control_mutex);
-    int code = start(rt, err);
-    pthread_mutex_unlock(&rt->control_mutex);
+    int code = adp_host_lock(rt, err);
+    if (code < 0)
+        return code;
+    code = start(rt, err);
+    adp_host_leave(rt);
     return code;
 }
 
@@ -495,7 +515,9 @@ int adp_runtime_stats(const adp_runtime *rt, adp_stats *ret)
     size_t n = ret->size < sizeof s ? ret->size : sizeof s;
     if (ret->size < offsetof(adp_stats, generation))
         return ADP_EINVAL;
-    int code = adp_host_is_inherited(rt) || !rt->started ? ADP_ESTATE : 0;
+    int code = adp_host_is_inherited(rt) || adp_host_is_within(rt) || !rt->started
+                   ? ADP_ESTATE
+                   : 0;
     if (code == 0)
         count_lanes((adp_runtime *)rt, &s); /* for its mutex */
     if (code == 0 && rt->log) {
@@ -560,7 +582,7 @@ int adp_runtime_close(adp_runtime *rt, adp_error *err)
 {
     if (!rt)
         return 0;
-    if (adp_host_is_inherited(rt))
+    if (adp_host_is_inherited(rt) || adp_host_is_within(rt))
         return adp_host_enter(rt, err);
     for (uint32_t i = 0; rt->region && i < adp_region_shape(rt->region)->lanes; i++)
         if (rt->lane[i])

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A disk that fails when told to: write and ftruncate of regular files, rename. Included by one
+/* A disk that fails when told to: write and ftruncate of regular files, renameat2. Included by one
  * file of a program that is linked with $(FAULTY_WRITE). */
 #ifndef ADP_TESTS_CORE_FAULTY_WRITE_H
 #define ADP_TESTS_CORE_FAULTY_WRITE_H
@@ -17,8 +17,8 @@ ssize_t __real_write(int fd, const void *from, size_t n);
 ssize_t __wrap_write(int fd, const void *from, size_t n);
 int __real_ftruncate(int fd, off_t length);
 int __wrap_ftruncate(int fd, off_t length);
-int __real_rename(const char *from, const char *to);
-int __wrap_rename(const char *from, const char *to);
+int __real_renameat2(int at, const char *from, int to_at, const char *to, unsigned flags);
+int __wrap_renameat2(int at, const char *from, int to_at, const char *to, unsigned flags);
 
 static struct {
     _Atomic int error;        /* of each write once `takes` are used up; 0: none */
@@ -29,14 +29,24 @@ static struct {
     _Atomic int slow_ms;  /* each write takes that long */
 } disk;
 
-/* A file that somebody takes away just when it is to be renamed; NULL: none. */
-static const char *taken_away;
+static struct {
+    int error; /* of each; 0: none */
+    void (*before)(
+        const char *from); /* what somebody does just then, once; NULL: nothing */
+    unsigned made;
+} renames;
 
-int __wrap_rename(const char *from, const char *to)
+int __wrap_renameat2(int at, const char *from, int to_at, const char *to, unsigned flags)
 {
-    if (taken_away && strcmp(from, taken_away) == 0)
-        unlink(from);
-    return __real_rename(from, to);
+    void (*before)(const char *from) = renames.before;
+    renames.before = NULL;
+    renames.made++;
+    if (before)
+        before(from);
+    if (!renames.error)
+        return __real_renameat2(at, from, to_at, to, flags);
+    errno = renames.error;
+    return -1;
 }
 
 static bool is_on_disk(int fd)

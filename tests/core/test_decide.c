@@ -751,6 +751,41 @@ START_TEST(metrics_given_with_the_request_decide_and_stay_in_its_line)
 }
 END_TEST
 
+/* A series more, and one of them decides: the line has what they were read as. */
+START_TEST(metrics_that_no_ring_takes_are_left_out_of_their_line_which_says_so)
+{
+    open_with(&kv_wall_policy, &kv_wall_policy);
+    struct adp_metrics *m = stage.lane[0]->now;
+    struct adp_str name = { "vllm:kv_cache_usage_perc", 24 };
+    ck_assert_int_eq(adp_metrics_add(m, name, NULL, 0, 0.97, false, 0, NULL), 0);
+    unsigned n = 1;
+    for (; adp_lane_encode(m, NULL, 0) <= adp_ring_most(stage.region, 1); n++) {
+        char other[24];
+        snprintf(other, sizeof other, "m%u", n);
+        ck_assert_int_eq(adp_metrics_add(m, (struct adp_str) { other, strlen(other) },
+                                         NULL, 0, n, false, 0, NULL),
+                         0);
+    }
+    struct adp_facts facts = { .size = sizeof facts, .request_id = "r1" };
+    struct adp_decision d;
+    adp_decide(stage.lane[0], &stage.generations, &facts, m, &d, NULL);
+    ck_assert_uint_eq(d.status, 503);
+    json_t *all = stage_lines(&stage);
+    for (size_t i = 0; i < 2; i++) { /* the governing policy's, and the shadow's */
+        json_t *line = stage_line(all, "verdict", i);
+        ck_assert_int_eq(json_integer_value(json_object_get(line, "metrics_omitted")), n);
+        ck_assert_ptr_null(json_object_get(line, "metrics"));
+        ck_assert_ptr_null(json_object_get(line, "snapshot"));
+        ck_assert(json_real_value(json_object_get(json_object_get(line, "signals"),
+                                                  "kv_pressure")) == 0.97);
+        ck_assert_str_eq(stage_text(json_object_get(line, "sources"), "kv_pressure"),
+                         "vllm:kv_cache_usage_perc");
+    }
+    json_decref(all);
+    ck_assert_uint_eq(adp_region_ring(stage.region, 1)->dropped, 0);
+}
+END_TEST
+
 START_TEST(a_renamed_metric_is_read_published_or_given_with_the_request)
 {
     open_with(&kv_wall_policy, NULL);
@@ -833,6 +868,8 @@ int main(void)
     tcase_add_test(t, an_id_longer_than_64_bytes_is_recorded_by_its_hash);
     tcase_add_test(t, a_wall_clock_that_is_set_shows_within_a_millisecond);
     tcase_add_test(t, metrics_given_with_the_request_decide_and_stay_in_its_line);
+    tcase_add_test(t,
+                   metrics_that_no_ring_takes_are_left_out_of_their_line_which_says_so);
     tcase_add_test(t, a_renamed_metric_is_read_published_or_given_with_the_request);
     tcase_add_test(t, counters_given_with_requests_grow_against_the_ones_before);
     suite_add_tcase(s, t);

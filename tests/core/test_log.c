@@ -143,10 +143,16 @@ START_TEST(keep_bounds_the_rotated_files)
     }
     ck_assert_int_eq(adp_log_close(log, NULL), 0);
     char name[160];
-    snprintf(name, sizeof name, "%s/e/p/r1.2.jsonl", folder);
-    ck_assert_int_eq(access(name, F_OK), 0);
-    snprintf(name, sizeof name, "%s/e/p/r1.3.jsonl", folder);
-    ck_assert_int_eq(access(name, F_OK), -1);
+    unsigned there = 0, highest = 0;
+    for (unsigned i = 1; i < 400; i++) {
+        snprintf(name, sizeof name, "%s/e/p/r1.%u.jsonl", folder, i);
+        if (access(name, F_OK) == 0) {
+            there++;
+            highest = i;
+        }
+    }
+    ck_assert_uint_eq(there, 2);
+    ck_assert_uint_gt(highest, 10);
 }
 END_TEST
 
@@ -675,6 +681,35 @@ START_TEST(a_fifo_nobody_reads_is_refused_not_waited_for)
     ck_assert_int_eq(adp_log_open_take(&log, &options, stage.drain, &err), ADP_EIO);
     stage.drain = NULL;
     ck_assert_ptr_nonnull(strstr(err.text, fifo));
+    ck_assert_ptr_nonnull(strstr(err.text, "it is a FIFO, and nobody reads it"));
+}
+END_TEST
+
+static const struct {
+    bool pipe;
+    int error; /* of writes to the disk */
+    const char *reason;
+} reasons[] = {
+    { true, 0, ": nobody empties the pipe" },
+    { false, ENOSPC, ": No space left on device" },
+};
+
+START_TEST(what_close_gives_up_for_is_named)
+{
+    char to[160];
+    struct adp_error err = { 0 };
+    snprintf(to, sizeof to, "%s/to", folder);
+    ck_assert(!reasons[_i].pipe || mkfifo(to, 0600) == 0);
+    int end = reasons[_i].pipe ? open(to, O_RDONLY | O_NONBLOCK) : -1;
+    struct adp_log *log = open_log(to, 0, 0);
+    disk.error = reasons[_i].error;
+    for (int i = 0; i < 400; i++) /* more than a pipe holds */
+        stage_decide(&stage, "r");
+    ck_assert_int_eq(adp_log_close(log, &err), ADP_EIO);
+    disk.error = 0;
+    ck_assert_msg(strstr(err.text, reasons[_i].reason) != NULL, "%s", err.text);
+    if (end >= 0)
+        close(end);
 }
 END_TEST
 
@@ -728,7 +763,7 @@ END_TEST
 
 /* --- several processes on one file --- */
 
-enum { WRITERS = 4, EACH = 2000, FILES = 2000 };
+enum { WRITERS = 4, EACH = 2000, FILES = 10000 };
 
 /* Without ck_ calls: the child must not speak on Check's pipe. A writer of its own, with its
  * own region, as after fork. */
@@ -787,8 +822,8 @@ static void read_shared(const char *name)
     fclose(f);
 }
 
-/* Sizes at which the files are rotated: never, after a few lines, after many. */
-static const uint64_t rotations[] = { 0, 30000, 100000 };
+/* Sizes at which the files are rotated: never, after one or two lines, a few, many. */
+static const uint64_t rotations[] = { 0, 4000, 30000, 100000 };
 
 START_TEST(of_four_processes_on_one_path_every_line_is_in_one_file_once)
 {
@@ -938,6 +973,8 @@ int main(void)
     tcase_add_loop_test(
         t, without_the_thread_the_signals_of_a_write_are_held_back_as_well, 0, 2);
     tcase_add_test(t, a_fifo_nobody_reads_is_refused_not_waited_for);
+    tcase_add_loop_test(t, what_close_gives_up_for_is_named, 0,
+                        sizeof reasons / sizeof reasons[0]);
     tcase_add_test(t, a_folder_is_refused_with_its_name);
     tcase_add_loop_test(
         t, a_log_that_moves_leaves_what_was_before_and_starts_with_the_snapshot, 0, 2);

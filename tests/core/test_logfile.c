@@ -233,8 +233,8 @@ START_TEST(no_file_exceeds_its_size_and_each_starts_with_the_opening)
     ck_assert_int_eq(put(&file, "first\n"), 0); /* there is no opening yet */
     adp_line_puts(&opening, "opening\n");
     ck_assert_int_eq(put(&file, "aaaa\nbbbb\ncccc\ndddd\neeee\nffff\n"), 0);
-    ck_assert_str_eq(content_of("r1.2.jsonl"), "first\naaaa\nbbbb\n"); /* 16 + 5 > 20 */
-    ck_assert_str_eq(content_of("r1.1.jsonl"), "opening\ncccc\ndddd\n");
+    ck_assert_str_eq(content_of("r1.1.jsonl"), "first\naaaa\nbbbb\n"); /* 16 + 5 > 20 */
+    ck_assert_str_eq(content_of("r1.2.jsonl"), "opening\ncccc\ndddd\n");
     ck_assert_str_eq(content_of("r1.jsonl"), "opening\neeee\nffff\n");
 }
 END_TEST
@@ -254,63 +254,176 @@ START_TEST(keep_removes_the_oldest_and_no_other)
     ck_assert_int_eq(adp_logfile_move(&file, path, 4, 2, NULL), 0);
     ck_assert_int_eq(put(&file, "1st\n2nd\n3rd\n4th\n"), 0);
     ck_assert_str_eq(content_of("r1.jsonl"), "4th\n");
-    ck_assert_str_eq(content_of("r1.1.jsonl"), "3rd\n");
+    ck_assert_str_eq(content_of("r1.3.jsonl"), "3rd\n");
     ck_assert_str_eq(content_of("r1.2.jsonl"), "2nd\n");
-    ck_assert_str_eq(content_of("r1.3.jsonl"), "(none)");
+    ck_assert_str_eq(content_of("r1.1.jsonl"), "(none)");
+    ck_assert_str_eq(content_of("r1.4.jsonl"), "(none)");
 }
 END_TEST
 
-START_TEST(a_number_that_became_free_is_taken_before_one_is_due)
+static void take(const char *name)
+{
+    char gone[160];
+    snprintf(gone, sizeof gone, "%s/%s", folder, name);
+    ck_assert_int_eq(unlink(gone), 0);
+}
+
+START_TEST(a_rotation_is_one_rename_however_many_files_are_kept)
+{
+    ck_assert_int_eq(adp_logfile_move(&file, path, 4, 1000, NULL), 0);
+    for (unsigned i = 0; i < 300; i++)
+        ck_assert_int_eq(put(&file, "1st\n"), 0);
+    ck_assert_uint_eq(renames.made, 299);
+    ck_assert_str_eq(content_of("r1.1.jsonl"), "1st\n");
+    ck_assert_str_eq(content_of("r1.299.jsonl"), "1st\n");
+}
+END_TEST
+
+/* Whatever else is there: the number is above all of this path's own. */
+static const struct {
+    const char *there, *next;
+} numbers[] = {
+    { "r1.41.jsonl", "r1.42.jsonl" }, { "r1.041.jsonl", "r1.1.jsonl" },
+    { "r1.0.jsonl", "r1.1.jsonl" },   { "r1.41.jsonl.gz", "r1.1.jsonl" },
+    { "r1.41x.jsonl", "r1.1.jsonl" }, { "r12.41.jsonl", "r1.1.jsonl" },
+    { "r1..jsonl", "r1.1.jsonl" },    { "r1.jsonl.7", "r1.1.jsonl" },
+    { "r1.-41.jsonl", "r1.1.jsonl" }, { "r1.4294967296.jsonl", "r1.4294967297.jsonl" },
+    { "r1.9.1.jsonl", "r1.1.jsonl" },
+};
+
+START_TEST(a_rotated_file_has_the_number_behind_the_highest_that_is_there)
+{
+    make(numbers[_i].there, "other\n");
+    ck_assert_int_eq(adp_logfile_move(&file, path, 4, 5, NULL), 0);
+    ck_assert_int_eq(put(&file, "1st\n2nd\n"), 0);
+    ck_assert_str_eq(content_of(numbers[_i].next), "1st\n");
+    ck_assert_str_eq(content_of(numbers[_i].there), "other\n");
+}
+END_TEST
+
+START_TEST(numbers_of_a_path_without_the_ending_come_last)
+{
+    char bare[128];
+    snprintf(bare, sizeof bare, "%s/log", folder);
+    make("log.7", "old\n");
+    ck_assert_int_eq(adp_logfile_move(&file, bare, 4, 5, NULL), 0);
+    ck_assert_int_eq(put(&file, "1st\n2nd\n"), 0);
+    ck_assert_str_eq(content_of("log.7"), "old\n");
+    ck_assert_str_eq(content_of("log.8"), "1st\n");
+}
+END_TEST
+
+START_TEST(a_number_that_became_free_is_not_given_again)
 {
     ck_assert_int_eq(adp_logfile_move(&file, path, 4, 3, NULL), 0);
     ck_assert_int_eq(put(&file, "1st\n2nd\n3rd\n4th\n"), 0);
-    char gone[160];
-    snprintf(gone, sizeof gone, "%s/r1.2.jsonl", folder);
-    ck_assert_int_eq(unlink(gone), 0);
+    take(_i ? "r1.3.jsonl" : "r1.2.jsonl");
     ck_assert_int_eq(put(&file, "5th\n"), 0);
-    ck_assert_str_eq(content_of("r1.1.jsonl"), "4th\n");
-    ck_assert_str_eq(content_of("r1.2.jsonl"), "3rd\n");
-    ck_assert_str_eq(content_of("r1.3.jsonl"), "1st\n");
+    ck_assert_str_eq(content_of("r1.4.jsonl"), "4th\n");
+    ck_assert_str_eq(content_of("r1.3.jsonl"), _i ? "(none)" : "3rd\n");
+    ck_assert_str_eq(content_of("r1.2.jsonl"), _i ? "2nd\n" : "(none)");
+    ck_assert_str_eq(content_of("r1.1.jsonl"), "(none)"); /* 4 - 3 */
 }
 END_TEST
 
-START_TEST(a_rotated_file_that_somebody_takes_just_then_costs_no_rotation)
+START_TEST(what_is_older_than_a_keep_that_was_lowered_goes)
 {
-    char gone[160];
-    ck_assert_int_eq(adp_logfile_move(&file, path, 4, 5, NULL), 0);
-    ck_assert_int_eq(put(&file, "1st\n2nd\n3rd\n"), 0);
-    snprintf(gone, sizeof gone, "%s/r1.%s.jsonl", folder, _i ? "1" : "2");
-    taken_away = gone;
+    char name[32];
+    for (int i = 1; i <= 200; i++) {
+        snprintf(name, sizeof name, "r1.%d.jsonl", i);
+        if (i % 7) /* of some somebody else took care */
+            make(name, "old\n");
+    }
+    ck_assert_int_eq(adp_logfile_move(&file, path, 4, 3, NULL), 0);
+    ck_assert_int_eq(put(&file, "1st\n2nd\n3rd\n4th\n"), 0); /* 64 at each */
+    for (int i = 1; i <= 200; i++) {
+        snprintf(name, sizeof name, "r1.%d.jsonl", i);
+        ck_assert_str_eq(content_of(name), "(none)");
+    }
+    ck_assert_str_eq(content_of("r1.201.jsonl"), "1st\n");
+    ck_assert_str_eq(content_of("r1.203.jsonl"), "3rd\n");
+}
+END_TEST
+
+/* Of two that rotate one path in turn, one much more often than there are files kept. */
+START_TEST(numbers_ascend_whoever_rotates)
+{
+    ck_assert_int_eq(adp_logfile_move(&file, path, 4, 2, NULL), 0);
+    ck_assert_int_eq(adp_logfile_move(&other, path, 4, 2, NULL), 0);
+    ck_assert_int_eq(put(&file, "1st\n2nd\n"), 0);
+    ck_assert_int_eq(put_other("3rd\n"), 0);
     ck_assert_int_eq(put(&file, "4th\n"), 0);
-    taken_away = NULL;
-    ck_assert_str_eq(content_of("r1.jsonl"), "4th\n");
-    ck_assert_str_eq(content_of("r1.1.jsonl"), "3rd\n");
-    ck_assert_str_eq(content_of("r1.2.jsonl"), _i ? "(none)" : "2nd\n");
-    ck_assert_str_eq(content_of("r1.3.jsonl"), _i ? "1st\n" : "(none)");
+    ck_assert_str_eq(content_of("r1.2.jsonl"), "2nd\n");
+    ck_assert_str_eq(content_of("r1.3.jsonl"), "3rd\n");
+    for (int i = 0; i < 5; i++)
+        ck_assert_int_eq(put_other("5th\n"), 0); /* 4th is number 4, then four of these */
+    ck_assert_int_eq(put(&file, "6th\n7th\n"), 0);
+    ck_assert_str_eq(content_of("r1.8.jsonl"), "(none)");
+    ck_assert_str_eq(content_of("r1.9.jsonl"), "5th\n");
+    ck_assert_str_eq(content_of("r1.10.jsonl"), "6th\n");
+    ck_assert_str_eq(content_of("r1.11.jsonl"), "(none)");
+}
+END_TEST
+
+static void somebody_has_the_number(const char *from)
+{
+    ck_assert_str_eq(from, path);
+    make("r1.1.jsonl", "theirs\n");
+}
+
+static void somebody_takes_it(const char *from)
+{
+    ck_assert_int_eq(unlink(from), 0);
+}
+
+/* Where a rename may not promise it, a second name does. */
+static const int renaming[] = { 0, ENOSYS, EINVAL, EPERM };
+
+START_TEST(no_file_is_renamed_over_another)
+{
+    renames.error = renaming[_i];
+    renames.before = somebody_has_the_number;
+    ck_assert_int_eq(adp_logfile_move(&file, path, 4, 5, NULL), 0);
+    ck_assert_int_eq(put(&file, "1st\n2nd\n"), 0);
+    ck_assert_str_eq(content_of("r1.1.jsonl"), "theirs\n");
+    ck_assert_str_eq(content_of("r1.2.jsonl"), "1st\n");
+    ck_assert_str_eq(content_of("r1.jsonl"), "2nd\n");
     ck_assert_uint_eq(file.troubles, 0);
 }
 END_TEST
 
-/* A folder in the way, which no rename removes: of the oldest, or of the next. */
-static const char *const obstacles[] = { "r1.3.jsonl", "r1.1.jsonl" };
+START_TEST(a_file_that_somebody_takes_just_then_costs_no_rotation)
+{
+    renames.before = somebody_takes_it;
+    ck_assert_int_eq(adp_logfile_move(&file, path, 4, 5, NULL), 0);
+    ck_assert_int_eq(put(&file, "1st\n2nd\n"), 0);
+    ck_assert_str_eq(content_of("r1.jsonl"), "2nd\n");
+    ck_assert_uint_eq(file.troubles, 0);
+}
+END_TEST
 
 START_TEST(a_rotation_that_fails_loses_nothing_and_goes_on_in_the_file)
 {
-    char full[160], command[192];
-    snprintf(full, sizeof full, "%s/%s/x", folder, obstacles[_i]);
-    snprintf(command, sizeof command, "mkdir -p '%s'", full);
-    if (_i == 0) {
-        make("r1.1.jsonl", "newer\n");
-        make("r1.2.jsonl", "older\n");
-    }
-    ck_assert_int_eq(system(command), 0);
-    ck_assert_int_eq(adp_logfile_move(&file, path, 4, _i == 0 ? 3 : 1, NULL), 0);
+    renames.error = EROFS;
+    make("r1.1.jsonl", "old\n");
+    ck_assert_int_eq(adp_logfile_move(&file, path, 4, 1, NULL), 0);
     ck_assert_int_eq(put(&file, "1st\n2nd\n3rd\n"), 0);
     ck_assert_str_eq(content_of("r1.jsonl"), "1st\n2nd\n3rd\n");
-    if (_i == 0) {
-        ck_assert_str_eq(content_of("r1.1.jsonl"), "newer\n");
-        ck_assert_str_eq(content_of("r1.2.jsonl"), "older\n");
-    }
+    ck_assert_str_eq(content_of("r1.1.jsonl"), "old\n");
+    ck_assert_uint_eq(file.troubles, 1);
+}
+END_TEST
+
+/* A folder with a number is passed by, and stays when it is due. */
+START_TEST(a_folder_in_the_way_costs_no_line)
+{
+    char command[192];
+    snprintf(command, sizeof command, "mkdir -p '%s/r1.1.jsonl/x'", folder);
+    ck_assert_int_eq(system(command), 0);
+    ck_assert_int_eq(adp_logfile_move(&file, path, 4, 1, NULL), 0);
+    ck_assert_int_eq(put(&file, "1st\n2nd\n"), 0);
+    ck_assert_str_eq(content_of("r1.2.jsonl"), "1st\n");
+    ck_assert_str_eq(content_of("r1.jsonl"), "2nd\n");
     ck_assert_uint_eq(file.troubles, 1);
 }
 END_TEST
@@ -455,11 +568,18 @@ int main(void)
     tcase_add_test(t, no_file_exceeds_its_size_and_each_starts_with_the_opening);
     tcase_add_test(t, a_line_longer_than_a_file_is_whole_all_the_same);
     tcase_add_test(t, keep_removes_the_oldest_and_no_other);
-    tcase_add_test(t, a_number_that_became_free_is_taken_before_one_is_due);
-    tcase_add_loop_test(t, a_rotated_file_that_somebody_takes_just_then_costs_no_rotation,
-                        0, 2);
-    tcase_add_loop_test(t, a_rotation_that_fails_loses_nothing_and_goes_on_in_the_file, 0,
-                        sizeof obstacles / sizeof obstacles[0]);
+    tcase_add_test(t, a_rotation_is_one_rename_however_many_files_are_kept);
+    tcase_add_loop_test(t, a_rotated_file_has_the_number_behind_the_highest_that_is_there,
+                        0, sizeof numbers / sizeof numbers[0]);
+    tcase_add_test(t, numbers_of_a_path_without_the_ending_come_last);
+    tcase_add_loop_test(t, a_number_that_became_free_is_not_given_again, 0, 2);
+    tcase_add_test(t, what_is_older_than_a_keep_that_was_lowered_goes);
+    tcase_add_test(t, numbers_ascend_whoever_rotates);
+    tcase_add_loop_test(t, no_file_is_renamed_over_another, 0,
+                        sizeof renaming / sizeof renaming[0]);
+    tcase_add_test(t, a_file_that_somebody_takes_just_then_costs_no_rotation);
+    tcase_add_test(t, a_rotation_that_fails_loses_nothing_and_goes_on_in_the_file);
+    tcase_add_test(t, a_folder_in_the_way_costs_no_line);
     tcase_add_test(t, a_moved_file_is_written_to_while_its_path_cannot_be_opened);
     tcase_add_test(t, a_moved_file_is_not_rotated_over_what_is_at_the_path_now);
     tcase_add_test(t, a_removed_file_keeps_its_lines_until_its_path_can_be_opened);

@@ -118,7 +118,8 @@ START_TEST(nothing_overlaps)
     memset(adp_region_bytes_of(region, 0), 1, RING);
     memset(adp_region_bytes_of(region, 1), 2, RING);
     memset(adp_region_tickets(region, 1), 3, 16 * sizeof(struct adp_ticket_slot));
-    memset((void *)adp_region_index(region, 1), 4, 16 * 4 * sizeof(uint64_t));
+    memset((void *)adp_region_index(region, 1), 4,
+           16 * ADP_INDEX_PER_TICKET * sizeof(uint32_t));
     memset(adp_region_bytes_of(region, 2), 5, RING);
     for (uint32_t i = 0; i < adp_region_snapshots(region); i++)
         memset(adp_region_snapshot(region, i), 6, sizeof(struct adp_snapshot));
@@ -126,7 +127,7 @@ START_TEST(nothing_overlaps)
     ck_assert_uint_eq(adp_region_bytes_of(region, 1)[0], 2);
     ck_assert_uint_eq(adp_region_bytes_of(region, 1)[RING - 1], 2);
     ck_assert_uint_eq(((uint8_t *)&adp_region_tickets(region, 1)[15])[0], 3);
-    ck_assert_uint_eq(adp_region_index(region, 1)[63], 0x0404040404040404ull);
+    ck_assert_uint_eq(adp_region_index(region, 1)[63], 0x04040404u);
     ck_assert_uint_eq(adp_region_bytes_of(region, 2)[RING - 1], 5);
     ck_assert_uint_eq(adp_region_ring(region, 0)->tail, 0);
     ck_assert_uint_eq(adp_region_ring(region, 2)->tail, 0);

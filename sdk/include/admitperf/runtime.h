@@ -78,8 +78,9 @@ typedef struct adp_sample {
 } adp_sample;
 
 /* A signal's value as the host knows it, in the signal's unit: NaN when it does not. What
- * is out of the signal's range counts as not known. Called by publish and refresh on
- * their thread; must not call the runtime. */
+ * is out of the signal's range counts as not known. Called by publish, refresh and reload
+ * on their thread; must not call the runtime: [control] calls and stats answer ADP_ESTATE
+ * from there, and do nothing. */
 typedef double (*adp_source_fn)(void *user);
 
 /* What is known about a request. Strings are borrowed for the call; NULL: not known. */
@@ -159,7 +160,7 @@ ADP_API int adp_runtime_open_text(adp_runtime **ret, const char *text, const cha
  * which are asked when it gives no sane value. The log names it "host function". Before
  * start. `user` is borrowed until close. It stays over reloads; a configuration that does
  * not know the signal leaves it unused. Metrics given with a request do not ask it.
- * ADP_EINVAL: no such signal (the nearest is named), or it has a function already;
+ * ADP_EINVAL: no such signal (where one is near, it is named), or it has a function already;
  * ADP_EFULL: it has 64 sources; ADP_ESTATE. */
 ADP_API int adp_runtime_source(adp_runtime *rt, const char *signal, adp_source_fn read,
                                void *user, adp_error *err);
@@ -233,7 +234,8 @@ ADP_API int adp_runtime_refresh(adp_runtime *rt, adp_error *err);
 /* [hot] Decides on the metrics in force. `facts` may be NULL. Always fills `ret`; returns
  * 0, or ADP_ESTATE in a child that inherited the runtime. */
 ADP_API int adp_lane_decide(adp_lane *lane, const adp_facts *facts, adp_decision *ret);
-/* [hot] Decides on these metrics, recorded with the request. */
+/* [hot] Decides on these metrics, recorded with the request: up to 1 MiB of them, beyond
+ * that the line says how many there were. */
 ADP_API int adp_lane_decide_with(adp_lane *lane, const adp_metric *metrics, uint32_t n,
                                  const adp_facts *facts, adp_decision *ret);
 /* [hot] The same, of interned metrics: the cheap way to give many. An id that was not given
@@ -249,7 +251,10 @@ ADP_API int adp_lane_decide_ids(adp_lane *lane, const adp_sample *samples, uint3
  * At most 4,096 requests of a lane wait, ten minutes each, and over at most 15 reloads;
  * those beyond are LOST to their policy. Extras are recorded in their order up to 128 of
  * them and 4,096 bytes; what does not fit, or has no name, is left out. A handle is this
- * runtime's: of another, or of an earlier run, it may be somebody else's. */
+ * runtime's: one of another, or of an earlier run, is ADP_ENOENT but for one chance in 4 billion
+ * (each runtime counts 32 bits of its handles from a random number; where one of two
+ * counts happens to begin within the other's, which for N million requests of a lane is
+ * about N in 9 million, more of them meet). */
 ADP_API int adp_lane_outcome(adp_lane *lane, uint64_t id, const char *request_id,
                              const adp_result *result);
 

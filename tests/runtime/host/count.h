@@ -8,9 +8,9 @@
  * asked whether ours had processors enough. What is left is one copy of each line out of the
  * page cache, a search for its end, and its last bytes, where lane and number stand.
  *
- *  1. A rotated file is taken by renaming it: what has a number is complete, and whatever has
- *     it at that moment is counted, once. In which order does not matter: each file says which
- *     numbers it has, and they are put together at the end.
+ *  1. A rotated file is taken by renaming it: what has a number is complete, and keeps it.
+ *     In which order does not matter: each file says which numbers of records it has, and
+ *     they are put together at the end.
  *  2. A number of a lane is in one line, or within the count of one loss: `gaps` and `twice`
  *     are 0. The line that a file is opened with is said again, and left out of that.
  *  3. One line in SAMPLE is read as JSON; the others end like a line of ours does. */
@@ -194,26 +194,27 @@ static inline void count_file(struct count_work *w, const char *path)
     memset(w->file, 0, sizeof w->file);
 }
 
-/* Takes the rotated file with the highest number, if there is one, and counts it. The folder
- * is listed: while a rotation renames, a number may be free below a file. */
+/* Takes the rotated file with the lowest number, the oldest, if there is one, and counts it. */
 static inline bool count_rotated(struct count_work *w, const char *where)
 {
-    char last[128], taken[128];
-    unsigned highest = 0, number;
+    char first[128], taken[128];
+    unsigned lowest = 0, number;
     DIR *dir = opendir(where);
     if (!dir)
         _exit(6);
     for (const struct dirent *e; (e = readdir(dir)) != NULL;) {
         int end = 0;
         if (sscanf(e->d_name, "log.%u.jsonl%n", &number, &end) == 1 && end &&
-            number > highest)
-            highest = number;
+            (!lowest || number < lowest))
+            lowest = number;
     }
     closedir(dir);
-    snprintf(last, sizeof last, "%s/log.%u.jsonl", where, highest);
-    snprintf(taken, sizeof taken, "%s/taken", where);
-    if (!highest || rename(last, taken) < 0) /* it has just got another number */
+    if (!lowest)
         return false;
+    snprintf(first, sizeof first, "%s/log.%u.jsonl", where, lowest);
+    snprintf(taken, sizeof taken, "%s/taken", where);
+    if (rename(first, taken) < 0) /* nobody but us takes one, nor is one due */
+        _exit(7);
     count_file(w, taken);
     return unlink(taken) == 0;
 }

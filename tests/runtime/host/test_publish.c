@@ -331,6 +331,63 @@ START_TEST(a_host_function_is_the_first_source_and_says_so_in_the_log)
 }
 END_TEST
 
+/* What a function of the host's gets from each call that it must not make. */
+static struct {
+    adp_runtime *rt;
+    int code[16];
+    unsigned n;
+} inside;
+
+static double call_everything(void *user)
+{
+    const adp_sample sample = { .id = 1 };
+    adp_lane *lane = NULL;
+    adp_stats stats = { .size = sizeof stats };
+    adp_runtime *rt = inside.rt;
+    uint32_t id;
+    (void)user;
+    const int code[] = {
+        adp_runtime_publish(rt, NULL, 0, NULL),
+        adp_runtime_publish_text(rt, "", 0, NULL),
+        adp_runtime_publish_ids(rt, &sample, 1, NULL),
+        adp_runtime_intern(rt, "m", NULL, &id, NULL),
+        adp_runtime_source(rt, "queue_depth", call_everything, NULL, NULL),
+        adp_runtime_refresh(rt, NULL),
+        adp_runtime_start(rt, NULL),
+        adp_runtime_reload(rt, NULL, NULL),
+        adp_runtime_reload_text(rt, "", "t", NULL),
+        adp_runtime_reopen(rt, NULL),
+        adp_runtime_flush(rt, NULL),
+        adp_runtime_stats(rt, &stats),
+        adp_lane_open(&lane, rt, NULL),
+        adp_runtime_close(rt, NULL),
+    };
+    inside.n = sizeof code / sizeof code[0];
+    memcpy(inside.code, code, sizeof code);
+    return 7;
+}
+
+START_TEST(a_host_function_that_calls_the_runtime_is_told_so_by_every_call)
+{
+    adp_runtime *rt = opened(yaml("log", QUEUE), &options);
+    adp_stats stats = { .size = sizeof stats };
+    ck_assert_int_eq(adp_runtime_source(rt, "queue_depth", call_everything, NULL, NULL),
+                     0);
+    ck_assert_int_eq(adp_runtime_start(rt, NULL), 0);
+    inside.rt = rt;
+    inside.n = 0;
+    publish(rt, "other 1\n");
+    ck_assert_uint_eq(inside.n, 14);
+    for (unsigned i = 0; i < inside.n; i++)
+        ck_assert_msg(inside.code[i] == ADP_ESTATE, "call %u: %d", i, inside.code[i]);
+    ck_assert_int_eq(adp_runtime_stats(rt, &stats), 0); /* outside it goes on */
+    adp_lane *lane = lane_of(rt);
+    ck_assert_uint_eq(decide(lane, NULL).admitted, 0);
+    adp_lane_close(lane);
+    ck_assert_int_eq(adp_runtime_close(rt, NULL), 0);
+}
+END_TEST
+
 START_TEST(a_refresh_asks_functions_and_lets_metrics_age)
 {
     adp_runtime *rt = supplied("signals: { kv_pressure: { max_age: 5s } }\n" QUEUE);
@@ -423,6 +480,7 @@ int main(void)
     tcase_add_test(t, deciding_by_numbers_is_deciding_by_names);
     tcase_add_test(t, a_number_that_was_not_given_out_is_left_out_of_a_decision);
     tcase_add_test(t, a_host_function_is_the_first_source_and_says_so_in_the_log);
+    tcase_add_test(t, a_host_function_that_calls_the_runtime_is_told_so_by_every_call);
     tcase_add_test(t, a_refresh_asks_functions_and_lets_metrics_age);
     tcase_add_test(t, a_host_function_stays_over_a_reload_that_knows_its_signal);
     tcase_add_test(t, a_function_for_no_signal_or_twice_or_late_is_refused);

@@ -46,32 +46,29 @@ class Counted(threading.Thread):
         self.decisions, self.outcomes, self.dropped = 0, 0, 0
 
     @staticmethod
-    def names():
-        """Of each file that is there, by inode, which one it is: 0 the newest."""
+    def numbers():
+        """Of the rotated files that are there, by inode."""
         found = {}
-        for i in range(KEEP + 1):
-            try:
-                found[os.stat("log.%d.jsonl" % i if i else "log.jsonl").st_ino] = i
-            except FileNotFoundError:
-                pass
+        for entry in os.scandir("."):
+            if number := re.fullmatch(r"log\.(\d+)\.jsonl", entry.name):
+                found[entry.inode()] = int(number[1])
         return found
 
     def next_of(self, log):
-        """The file that was begun when this one was rotated away; None: it was not."""
-        while True:
-            at = self.names().get(os.fstat(log.fileno()).st_ino)
-            if at == 0:
-                return None
-            if at is None:
-                continue  # being renamed
+        """The file that was begun when this one was rotated away; None: it was not, or not yet."""
+        at = self.numbers().get(os.fstat(log.fileno()).st_ino)
+        if at is None:
+            return None
+        for name in ("log.%d.jsonl" % (at + 1), "log.jsonl", "log.%d.jsonl" % (at + 1)):
             try:
-                after = open("log.%d.jsonl" % (at - 1) if at > 1 else "log.jsonl", "rb", buffering=0)
+                after = open(name, "rb", buffering=0)
             except FileNotFoundError:
                 continue
-            names = self.names()
-            if names.get(os.fstat(after.fileno()).st_ino, -9) + 1 == names.get(os.fstat(log.fileno()).st_ino, -9):
+            numbers = self.numbers()  # what was opened as log.jsonl may be two behind by now
+            if numbers.get(os.fstat(after.fileno()).st_ino, max(numbers.values(), default=at) + 1) == at + 1:
                 return after
             after.close()
+        return None
 
     def run(self):
         log = until(30, lambda: os.path.exists("log.jsonl") and open("log.jsonl", "rb", buffering=0))

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+/* Whatever waits is found, however ids hash. The hashes here are made, not computed. */
+#include "core/ticket.h"
+
+#include "tests/core/stage.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+enum { SLOTS = 4096, BUCKETS = SLOTS * ADP_INDEX_PER_TICKET };
+
+static struct stage stage;
+static _Atomic uint64_t done, lost;
+
+static void decide(void *self, const struct adp_view *v, struct adp_verdict *w)
+{
+    (void)self;
+    (void)v;
+    adp_admit(w);
+}
+
+static void outcome(void *self, const struct adp_outcome *o)
+{
+    (void)self;
+    atomic_fetch_add(o->kind == ADP_LOST ? &lost : &done, 1);
+}
+
+static const struct adp_policy policy = { ADP_HEAD, .name = "tickets",
+                                          .threading = ADP_CONCURRENT, .decide = decide,
+                                          .outcome = outcome };
+
+static void open_stage(void)
+{
+    const struct adp_policy *policies[] = { &policy, NULL };
+    stage_open(&stage, policies, 1 << 16, SLOTS);
+    stage.generation->ticket_ns = UINT64_C(1) << 60;
+    done = lost = 0;
+}
+
+/* How the hash of request i comes about. */
+static uint64_t all_the_same(uint64_t i)
+{
+    (void)i;
+    return 0x0123456789abcdef;
+}
+
+static uint64_t one_bucket(uint64_t i)
+{
+    return i * BUCKETS + 7;
+}
+
+static uint64_t three_buckets(uint64_t i)
+{
+    return i / 3 * BUCKETS + i % 3;
+}
+
+static uint64_t scattered(uint64_t i)
+{
+    i *= 0x9e3779b97f4a7c15;
+    return i ^ i >> 29;
+}
+
+static uint64_t (*const hashes[])(uint64_t i) = { all_the_same, one_bucket, three_buckets,
+                                                  scattered };
+enum { HASHES = sizeof hashes / sizeof hashes[0] };
+
+static void name_it(struct adp_name *name, uint64_t i, uint64_t (*hash)(uint64_t i))
+{
+    char text[24];
+    snprintf(text, sizeof text, "r%llu", (unsigned long long)i);
+    adp_name_set(name, text);
+    name->hash = hash(i);
+}
+
+static uint64_t take(uint64_t i, uint64_t (*hash)(uint64_t i))
+{
+    static const uint64_t tickets[ADP_MAX_POLICIES] = { 1 };
+    struct adp_name name;
+    name_it(&name, i, hash);
+    return adp_ticket_take(stage.lane[0], &stage.generations, stage.generation, &name,
+                           tickets, 1);
+}
+
+/* Its handle; 0: not found. */
+static uint64_t settle(struct adp_lane *by, uint64_t i, uint64_t (*hash)(uint64_t i))
+{
+    struct adp_outcome o = { .size = sizeof o, .kind = ADP_DONE };
+    struct adp_name name, kept;
+    uint64_t handle = 0;
+    name_it(&name, i, hash);
+    int code = adp_ticket_settle(by, &stage.generations, 0, &name, &o, &handle, &kept);
+    if (code == ADP_ENOENT)
+        return 0;
+    ck_assert_int_eq(code, 0);
+    ck_assert_uint_eq(kept.n, name.n);
+    ck_assert_mem_eq(kept.p, name.p, name.n);
+    return handle;
+}
+
+/* The order in which n are settled: from the oldest, from the newest, here and there. */
+static uint64_t in_order(uint64_t k, unsigned order, uint64_t n)
+{
+    return order == 0 ? k : order == 1 ? n - 1 - k : k * 1367 % n;
+}
+
+START_TEST(every_request_that_waits_is_found_by_its_id_once)
+{
+    uint64_t (*hash)(uint64_t i) = hashes[_i % HASHES];
+    static uint64_t handle[2 * SLOTS];
+    open_stage();
+    for (uint64_t i = 0; i < 2 * SLOTS; i++) /* of which the first half is lost */
+        handle[i] = take(i, hash);
+    ck_assert_uint_eq(lost, SLOTS);
+    for (uint64_t i = 0; i < SLOTS; i += 97)
+        ck_assert_uint_eq(settle(stage.lane[1], i, hash), 0);
+    for (uint64_t k = 0; k < SLOTS; k++) {
+        uint64_t i = SLOTS + in_order(k, (unsigned)_i / HASHES, SLOTS);
+        ck_assert_uint_eq(settle(stage.lane[1], i, hash), handle[i]);
+        if (k % 64 == 0)
+            ck_assert_uint_eq(settle(stage.lane[1], i, hash), 0);
+    }
+    ck_assert_uint_eq(done, SLOTS);
+    stage_close(&stage);
+}
+END_TEST
+
+START_TEST(of_requests_of_one_id_the_newest_is_found_first)
+{
+    open_stage();
+    uint64_t first = take(1, one_bucket), second = take(1, one_bucket);
+    ck_assert_uint_eq(settle(stage.lane[1], 1, one_bucket), second);
+    ck_assert_uint_eq(settle(stage.lane[1], 1, one_bucket), first);
+    ck_assert_uint_eq(settle(stage.lane[1], 1, one_bucket), 0);
+    stage_close(&stage);
+}
+END_TEST
+
+/* Handles of other regions, as of an earlier run, with the same slots in use. */
+START_TEST(a_handle_of_another_region_finds_nothing)
+{
+    enum { REGIONS = 100, EACH = 64 };
+    static uint64_t foreign[REGIONS][EACH];
+    struct adp_outcome o = { .size = sizeof o, .kind = ADP_DONE };
+    struct adp_name none = { 0 }, kept;
+    uint64_t handle;
+    for (unsigned r = 0; r < REGIONS; r++) {
+        stage_instance = 1 + r; /* the worst: one after the other */
+        open_stage();
+        for (uint64_t i = 0; i < EACH; i++)
+            foreign[r][i] = take(i, scattered);
+        for (unsigned k = 0; k < r * EACH; k++)
+            ck_assert_int_eq(adp_ticket_settle(stage.lane[1], &stage.generations,
+                                               foreign[k / EACH][k % EACH], &none, &o,
+                                               &handle, &kept),
+                             ADP_ENOENT);
+        ck_assert_int_eq(adp_ticket_settle(stage.lane[1], &stage.generations,
+                                           foreign[r][0], &none, &o, &handle, &kept),
+                         0);
+        stage_close(&stage);
+    }
+}
+END_TEST
+
+/* As after a death: whatever the index says, and slots that lead anywhere. */
+START_TEST(what_waits_is_found_after_its_writer_has_died)
+{
+    const uint64_t saved[ADP_MAX_POLICIES] = { 0 };
+    open_stage();
+    for (uint64_t i = 0; i < SLOTS + 100; i++)
+        take(i, three_buckets);
+    struct adp_ticket_slot *slots = adp_region_tickets(stage.region, 1);
+    for (uint32_t i = 0; i < BUCKETS; i++)
+        adp_region_index(stage.region, 1)[i] = _i ? i * 2654435761u : i;
+    for (uint32_t i = 0; i < SLOTS; i++)
+        slots[i].older = _i ? i * 2246822519u : slots[i].turn;
+    ck_assert_uint_eq(adp_ticket_inherit(stage.region, 1, stage.generation, 1, saved),
+                      SLOTS);
+    adp_ticket_resume(stage.lane[0]);
+    take(SLOTS + 100, three_buckets); /* makes the oldest LOST: request 100 */
+    ck_assert_uint_eq(settle(stage.lane[1], 100, three_buckets), 0);
+    for (uint64_t i = 101; i <= SLOTS + 100; i++)
+        ck_assert_uint_ne(settle(stage.lane[1], i, three_buckets), 0);
+    stage_close(&stage);
+}
+END_TEST
+
+/* --- while the lane goes on --- */
+
+enum { SETTLERS = 2, BLOCK = 256, ROUNDS = 160, WINDOW = SLOTS - 1 };
+
+static struct {
+    uint64_t (*hash)(uint64_t i);
+    _Atomic uint64_t taken, settled[SETTLERS]; /* all below */
+    _Atomic uint64_t missed;
+} shared;
+
+/* Every second block, each backwards. */
+static void *run_settler(void *arg)
+{
+    unsigned s = *(const unsigned *)arg;
+    for (uint64_t block = s; block < ROUNDS; block += SETTLERS) {
+        while (atomic_load(&shared.taken) < (block + 1) * BLOCK)
+            sched_yield();
+        for (uint64_t k = BLOCK; k-- > 0;)
+            if (!settle(stage.lane[1], block * BLOCK + k, shared.hash))
+                atomic_fetch_add(&shared.missed, 1);
+        atomic_store(&shared.settled[s], (block + 1) * BLOCK);
+    }
+    atomic_store(&shared.settled[s], UINT64_MAX);
+    return NULL;
+}
+
+static uint64_t all_settled_below(void)
+{
+    uint64_t a = atomic_load(&shared.settled[0]), b = atomic_load(&shared.settled[1]);
+    return a < b ? a : b;
+}
+
+START_TEST(settlers_find_everything_while_the_lane_takes)
+{
+    pthread_t thread[SETTLERS];
+    static const unsigned number[SETTLERS] = { 0, 1 };
+    shared.hash = hashes[_i];
+    shared.missed = shared.taken = shared.settled[0] = shared.settled[1] = 0;
+    open_stage();
+    for (unsigned s = 0; s < SETTLERS; s++)
+        pthread_create(&thread[s], NULL, run_settler, (void *)&number[s]);
+    for (uint64_t i = 0; i < ROUNDS * BLOCK; i++) {
+        while (i >= WINDOW && all_settled_below() <= i - WINDOW)
+            sched_yield();
+        take(i, shared.hash);
+        atomic_store(&shared.taken, i + 1);
+    }
+    for (unsigned s = 0; s < SETTLERS; s++)
+        pthread_join(thread[s], NULL);
+    ck_assert_uint_eq(shared.missed, 0);
+    ck_assert_uint_eq(lost, 0);
+    ck_assert_uint_eq(done, ROUNDS * BLOCK);
+    stage_close(&stage);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("ticket");
+    TCase *t = tcase_create("ticket"), *threads = tcase_create("threads");
+    tcase_set_timeout(t, 120);
+    tcase_add_test(t, of_requests_of_one_id_the_newest_is_found_first);
+    tcase_add_test(t, a_handle_of_another_region_finds_nothing);
+    tcase_add_loop_test(t, what_waits_is_found_after_its_writer_has_died, 0, 2);
+    tcase_add_loop_test(t, every_request_that_waits_is_found_by_its_id_once, 0,
+                        3 * HASHES);
+    tcase_set_timeout(threads, 120);
+    tcase_add_loop_test(threads, settlers_find_everything_while_the_lane_takes, 0,
+                        HASHES);
+    suite_add_tcase(s, t);
+    suite_add_tcase(s, threads);
+    SRunner *r = srunner_create(s);
+    srunner_set_fork_status(r, CK_NOFORK); /* TSan and fork do not go together */
+    srunner_run_all(r, CK_ENV);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
