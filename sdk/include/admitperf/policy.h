@@ -36,8 +36,9 @@
  *     any order, over a reload and a restart too. Where a new instance is made of what
  *     save wrote, it gets the outcomes of the tickets that its forerunner set, also of
  *     those set after that save (none of these where the process died: nobody gets
- *     them): a ticket that it does not know it takes nothing back for, and ADP_NOT_RUN and ADP_LOST of such a ticket it ignores. An instance that
- *     saves nothing keeps its own tickets until all are settled, then it is destroyed.
+ *     them). For a ticket that it does not know it takes nothing back, and ADP_NOT_RUN
+ *     and ADP_LOST of such a ticket it ignores. An instance that saves nothing keeps its
+ *     own tickets until all are settled, then it is destroyed.
  *
  * Version: the major is in the symbol's name, the minor in `abi_minor`. A host refuses a
  * policy whose `min_host_minor` is above its own minor, and names both. Compile with
