@@ -142,7 +142,9 @@ START_TEST(the_samples_signals)
     source = adp_signals_source(set, (uint32_t)kv, 1, &aggregate);
     ck_assert_str_eq(adp_expr_text(source), "blocks_used / blocks_total");
     source = adp_signals_source(set, (uint32_t)kv, 2, &aggregate);
-    ck_assert_str_eq(adp_expr_text(source), "vllm:kv_cache_usage_perc");
+    ck_assert_str_eq(
+        adp_expr_text(source), /* the first of those shipped */
+        "vllm:gpu_cache_usage_perc + 0 * max(vllm:kv_cache_usage_perc{pid!=\"\"})");
 
     int temperature = adp_signals_find(set, "gpu_temp");
     ck_assert_int_ge(temperature, 0);
