@@ -113,11 +113,12 @@ static const struct check {
       adp_check_survives_failing_create,
       "check every allocation; on failure free what was taken, write a sentence into "
       "setup->error and return NULL; in C++ and Rust catch what unwinds" },
-    { "B11", "saved state is the whole state, and no other is believed", 11, "B3",
+    { "B11", "saved state is the whole state, and no other is believed", 11, "B3 B8",
       "S2 B1", adp_check_saves_and_restores,
       "save every field that decide reads, with its length and a checksum over it "
       "(adp_saved_seal); start afresh when they do not match; write nothing when `cap` "
-      "is too small" },
+      "is too small; let tickets name the instance that set them: no two of them are "
+      "alike" },
     { "B12", "gates and margin agree with the verdicts", 9, "S1", "S2 B1",
       adp_check_gates_agree,
       "declare the comparison that decide makes, with the same operator and parameter; "
