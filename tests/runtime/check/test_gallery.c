@@ -28,6 +28,7 @@ static const struct {
     { "locked_in_order", NULL, { 0 } },
     { "looks_in_order", NULL, { 0 } },
     { "many_in_order", NULL, { 0 } },
+    { "margin_in_order", NULL, { 0 } },
     { "slow_in_order", NULL, { .limit_ms = SOON_MS } },
     { "wide_in_order", NULL, { 0 } },
     { "e2_newer_host", "needs a newer host: one of minor 99", { 0 } },
