@@ -150,8 +150,8 @@ static const struct check {
       "do not tie the instance to its process: no atfork handlers, no pid, no thread, no "
       "shared memory" },
 
-    { "R1", "decide and outcome allocate nothing", 5, "S1", "B1 B8",
-      adp_check_allocates_nothing,
+    { "R1", "decide and outcome allocate nothing, and need little stack", 5, "S1",
+      "B1 B8", adp_check_allocates_nothing,
       "allocate in create, with a bound; reuse the oldest row when a table is full" },
     { "R2", "decide and outcome make no system call", 5, "R1", "",
       adp_check_makes_no_system_call,
@@ -191,6 +191,10 @@ static const char *const mends[ADP_MENDS] = {
     [ADP_MEND_REACHES_OUT] =
         "leave files, connections, processes and signals to the host: "
         "a policy has its own memory and what it is passed",
+    [ADP_MEND_LESS_STACK] = "put large tables into what create allocates, and bound how "
+                            "deep it calls itself: "
+                            "threads of a host may have a quarter of a megabyte of "
+                            "stack, half of it the host's",
     [ADP_MEND_FEWER_SIGNALS] = "declare no more than 52 signals that are not in the "
                                "dictionary: with those it has, a configuration knows 64",
 };

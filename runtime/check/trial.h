@@ -44,6 +44,7 @@ enum adp_mend {
     ADP_MEND_WAITS,
     ADP_MEND_REACHES_OUT,
     ADP_MEND_FEWER_SIGNALS,
+    ADP_MEND_LESS_STACK,
     ADP_MENDS
 };
 

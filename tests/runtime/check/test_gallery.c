@@ -18,6 +18,7 @@ static const struct {
 } rows[] = {
     { "in_order", NULL, { 0 } },
     { "counts_in_order", NULL, { 0 } },
+    { "deep_in_order", NULL, { 0 } },
     { "chances_in_order", NULL, { 0 } },
     { "untold_in_order", NULL, { 0 } },
     { "ends_in_order", NULL, { 0 } },
@@ -181,6 +182,7 @@ static const struct {
     { "c1_scratch", "among 4 threads", { 0 } },
     { "c2_atfork", "in a process that was forked before", { 0 } },
     { "r1_allocates", "allocates memory in decide, on request 1", { 0 } },
+    { "r1_deep", "it needs more than 128 KiB of stack in decide", { 0 } },
     { "r1_one_tenant", "allocates memory in decide, on request", { 0 } },
     { "r1_table_grows", "allocates memory in decide, on request", { 0 } },
     { "r1_when_failed", "allocates memory in outcome, on request", { 0 } },
