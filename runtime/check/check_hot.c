@@ -91,6 +91,13 @@ static void play_counted(struct adp_play *play, uint32_t n)
  * that nobody may touch. */
 
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#define SANITIZED 1
+#elif defined __has_feature
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#if defined SANITIZED
 enum { OUR_STACK = 1 << 20 }; /* frames with room around each variable */
 #else
 enum { OUR_STACK = 1 << 14 };

@@ -37,7 +37,7 @@ static void add(struct adp_settings *s, const char *name, const char *format, ..
 /* --- timers --- */
 
 static const struct {
-    int which;
+    enum __itimer_which which;
     const char *name;
 } timers[] = {
     { ITIMER_REAL, "the alarm (ITIMER_REAL)" },
