@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Its decide has a table of 400 KiB on the stack, for a request in a hundred. */
+/* Its decide has a table of 2 MiB on the stack, for a request in a hundred. */
 #include "gallery.h"
 
-enum { LARGE = 400 << 10 };
+enum { LARGE = 2 << 20 };
 
 static __attribute__((noinline)) unsigned char sort(const adp_view *v)
 {
