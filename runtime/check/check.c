@@ -116,11 +116,12 @@ static const struct check {
       "Box::new, "
       "Vec::push and collections end the process when memory is out: use try_reserve and "
       "the SDK's try_box" },
-    { "B11", "saved state is the whole state, and no other is believed", 11, "B3",
+    { "B11", "saved state is the whole state, and no other is believed", 11, "B3 B8",
       "S2 B1", adp_check_saves_and_restores,
       "save every field that decide reads, with its length and a checksum over it "
       "(adp_saved_seal); start afresh when they do not match; write nothing when `cap` "
-      "is too small" },
+      "is too small; let tickets name the instance that set them: no two of them are "
+      "alike" },
     { "B12", "gates and margin agree with the verdicts", 9, "S1", "S2 B1",
       adp_check_gates_agree,
       "declare the comparison that decide makes, with the same operator and parameter; "
@@ -128,8 +129,9 @@ static const struct check {
 
     { "B13", "its calls change nothing in the process", 8, "S1", "S2 B1 B8",
       adp_check_calls_change_nothing,
-      "leave rounding and floating-point traps, signals, locale, folder, umask and "
-      "environment as they are: they are the host's, and every other policy's" },
+      "leave rounding and floating-point traps, signals, locale, folder, umask, "
+      "environment, descriptors, limits, timers and priorities as they are, and print "
+      "nothing: they are the host's, and every other policy's" },
     { "B14", "a parameter that may change does", 9, "B3", "S2 B1",
       adp_check_takes_changed_parameters,
       "read it from view->param in decide, or declare it ADP_FIXED: it then changes with "
@@ -151,8 +153,8 @@ static const struct check {
       "do not tie the instance to its process: no atfork handlers, no pid, no thread, no "
       "shared memory" },
 
-    { "R1", "decide and outcome allocate nothing", 5, "S1", "B1 B8",
-      adp_check_allocates_nothing,
+    { "R1", "decide and outcome allocate nothing, and need little stack", 5, "S1",
+      "B1 B8", adp_check_allocates_nothing,
       "allocate in create, with a bound; reuse the oldest row when a table is full" },
     { "R2", "decide and outcome make no system call", 5, "R1", "",
       adp_check_makes_no_system_call,
@@ -167,6 +169,41 @@ static const struct check {
       "under other parameters too" },
 };
 enum { N_CHECKS = sizeof checks / sizeof checks[0] };
+
+/* By how it went, where that says more than which check it was. */
+static const char *const mends[ADP_MENDS] = {
+    [ADP_MEND_MEMORY] =
+        "it touches memory that is not there or not its own, or its stack is at an end: "
+        "run "
+        "this check under a debugger, as docs/checks.md has it; look before each pointer "
+        "that may be NULL, and stay within the number of rows and bytes that comes with "
+        "it",
+    [ADP_MEND_ABORT] =
+        "an assertion, an exception or panic that nobody caught, or a heap that is "
+        "damaged: "
+        "create says what is wrong with adp_cannot, decide with a verdict, and nothing "
+        "unwinds past them",
+    [ADP_MEND_DIVISION] =
+        "look at what an integer is divided by before dividing, and leave "
+        "floating-point traps off",
+    [ADP_MEND_EXIT] = "return from every call: exit, and what calls it, ends the host",
+    [ADP_MEND_COMPUTES] = "bound every loop, by a number that is known before it begins",
+    [ADP_MEND_WAITS] =
+        "take out what sleeps, and what waits for a lock, a file, a thread or "
+        "a process; a lock is given back on every path",
+    [ADP_MEND_REACHES_OUT] =
+        "leave files, connections, processes and signals to the host: "
+        "a policy has its own memory and what it is passed",
+    [ADP_MEND_LESS_STACK] = "put large tables into what create allocates, and bound how "
+                            "deep it calls itself: "
+                            "threads of a host may have a quarter of a megabyte of "
+                            "stack, half of it the host's",
+    [ADP_MEND_FEWER_SIGNALS] = "declare no more than 52 signals that are not in the "
+                               "dictionary: with those it has, a configuration knows 64",
+};
+
+/* There a crash, a hang or a system call is what is asked about. */
+static const char own_mend[] = "L2 B5 B6 B7 B8 B10 B11 B13 L5 C1 C2 R2 R4";
 
 _Static_assert(N_CHECKS <= ADP_CHECKS_MAX, "the report has room for every check");
 
@@ -193,6 +230,7 @@ struct run {
     bool blocked[N_CHECKS];
     struct stat file; /* as it was when it was read, */
     bool changed;     /* and is no more */
+    uint32_t signals; /* that the policy declares; 0: not known yet */
 };
 
 static int find(const char *id, size_t len)
@@ -292,6 +330,20 @@ static void say_death(struct adp_check_result *result, const struct run *run,
              where, slow, child->said[0] ? "; it said: " : "", child->said);
 }
 
+static bool has_own_mend(int i)
+{
+    int other = -1;
+    for (const char *list = own_mend; (other = next_of(&list)) >= 0 && other != i;)
+        ;
+    return other == i;
+}
+
+static const char *mend_of(int i, const struct adp_slate *slate)
+{
+    uint32_t mend = slate->mend < ADP_MENDS ? slate->mend : ADP_MEND_USUAL;
+    return mends[mend] && !has_own_mend(i) ? mends[mend] : checks[i].mend;
+}
+
 static void take_result(struct adp_check_result *result, const struct run *run,
                         const struct adp_child *child, bool *ret_died)
 {
@@ -304,8 +356,10 @@ static void take_result(struct adp_check_result *result, const struct run *run,
     } else if (child->finished) {
         result->status = ADP_CHECK_PASS;
     } else {
-        result->status = child->end == ADP_CHILD_NONE ? ADP_CHECK_SKIP : ADP_CHECK_FAIL;
+        bool asked = child->end != ADP_CHILD_NONE && child->hung != ADP_HUNG_STARVING;
+        result->status = asked ? ADP_CHECK_FAIL : ADP_CHECK_SKIP;
         *ret_died = result->status == ADP_CHECK_FAIL;
+        slate->mend = adp_trial_mend_of(child);
         say_death(result, run, child);
         return;
     }
@@ -320,11 +374,14 @@ static double now_ms(void)
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
-/* Whoever has a slow create gets the time for as many of them as a check makes. */
+/* Whoever has a slow create gets the time for as many of them as a check makes, and who
+ * declares many signals that for making up their readings, which is our own work. */
 static uint32_t limit_of(const struct run *run)
 {
-    enum { CREATES = 1000, LEAST_MS = 1, SECOND_MS = 1000 };
+    enum { CREATES = 1000, LEAST_MS = 1, SECOND_MS = 1000, USUAL_SIGNALS = 8 };
     uint32_t limit_ms = run->options.limit_ms;
+    if (run->signals > USUAL_SIGNALS)
+        limit_ms = limit_ms / USUAL_SIGNALS * run->signals;
     if (run->trial.create_ms < LEAST_MS)
         return limit_ms;
     uint32_t creates = adp_trial_share(&run->trial, CREATES);
@@ -333,8 +390,12 @@ static uint32_t limit_of(const struct run *run)
 }
 
 /* The slate is shared with a policy: any number may stand there. */
-static void take_create_cost(struct run *run)
+static void take_size(struct run *run)
 {
+    uint32_t signals = run->trial.slate->signals;
+    if (signals)
+        run->signals = signals < ADP_MAX_SIGNALS ? signals : ADP_MAX_SIGNALS;
+
     double ms = run->trial.slate->create_cost_ms;
     if (ms > 0.0)
         run->trial.create_ms = ms < ADP_CREATE_MOST_MS ? ms : ADP_CREATE_MOST_MS;
@@ -355,7 +416,8 @@ static void ask(struct run *run, int i, struct adp_check_result *result)
     adp_child_run(&child, limit, work, &w);
     result->ms = now_ms() - from;
     take_result(result, run, &child, &run->died[i]);
-    take_create_cost(run);
+    take_size(run);
+    result->mend = mend_of(i, slate);
     run->failed[i] = result->status == ADP_CHECK_FAIL;
 }
 

@@ -28,7 +28,7 @@
 
 #define ADP_CHECKS_MAX  48u
 #define ADP_CHECK_SEEN  640u  /* bytes of `seen`, its NUL included */
-#define ADP_CHECK_LIMIT 20000 /* ms: the limit of a check unless one is given */
+#define ADP_CHECK_LIMIT 20000 /* ms of computing, and of waiting: unless one is given */
 
 enum adp_check_status { ADP_CHECK_PASS, ADP_CHECK_FAIL, ADP_CHECK_SKIP };
 
@@ -38,7 +38,7 @@ struct adp_check_options {
     const char *config; /* what `config:` would hold, as JSON; NULL: none */
     uint64_t budget_ns; /* of decide, at the 99th percentile; 0: measured, not judged */
     uint32_t seed;      /* 0: from the file's bytes */
-    uint32_t limit_ms;  /* of each check; 0: ADP_CHECK_LIMIT */
+    uint32_t limit_ms;  /* of each check, for few signals; 0: ADP_CHECK_LIMIT */
     uint32_t percent;   /* of the usual number of requests; 0: 100 */
     /* Not 0: stop. Looked at between checks, and when a signal arrives. NULL: none. */
     const volatile sig_atomic_t *stop;

@@ -93,7 +93,7 @@ static _Noreturn void disagree(const struct judge *j, const struct adp_view *v,
 }
 
 /* A request that can never be served, and one that is refused for want of readings, are
- * refused for no load: gates do not speak of them. */
+ * refused for no load: neither gates nor a margin speak of them. */
 static bool beside_load(const struct adp_verdict *w)
 {
     return w->reason == ADP_R_REQUEST_TOO_LARGE || w->reason == ADP_R_SIGNAL_STALE;
@@ -133,7 +133,7 @@ static void judge_margin(struct judge *j, const struct adp_view *v,
 {
     bool refused = w->action != ADP_ADMIT;
     if (w->set & ADP_SET_MARGIN) {
-        if (refused && w->margin < 0.0)
+        if (refused && w->margin < 0.0 && !beside_load(w))
             disagree(j, v, w, "a refusal whose margin is below 0");
         if (!refused && w->margin >= 0.0)
             disagree(j, v, w, "an admission whose margin is not below 0");

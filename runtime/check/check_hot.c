@@ -7,8 +7,11 @@
 #include "runtime/check/trap.h"
 
 #include <malloc.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 /* As it comes by default, and with all its readings there or none; then with parameters of
@@ -81,21 +84,109 @@ static void play_counted(struct adp_play *play, uint32_t n)
                        n, after - heap);
 }
 
+/* --- on a small stack ---
+ *
+ * Whoever calls may have a thread of a pool, with a quarter of a megabyte of stack, half of
+ * which is its own. So there is half for the policy, some for us, and below it a wide place
+ * that nobody may touch. */
+
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#define SANITIZED 1
+#elif defined __has_feature
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#if defined SANITIZED
+enum { OUR_STACK = 1 << 20 }; /* frames with room around each variable */
+#else
+enum { OUR_STACK = 1 << 14 };
+#endif
+enum { POLICYS_STACK = ADP_HOT_STACK, BELOW = 64 << 20 };
+
+static struct {
+    struct adp_trial *trial;
+    const unsigned char *from, *to; /* where nobody may touch */
+} below;
+
+static void on_fault(int sig, siginfo_t *info, void *context)
+{
+    const unsigned char *at = info->si_addr;
+    char where[200];
+    (void)context;
+    if (at < below.from || at >= below.to) {
+        signal(sig, SIG_DFL); /* another fault: it happens again */
+        return;
+    }
+    adp_trial_where(below.trial->slate, where, sizeof where);
+    adp_trial_mend(below.trial, ADP_MEND_LESS_STACK);
+    adp_trial_fail(below.trial, "it needs more than %d KiB of stack %s",
+                   POLICYS_STACK / 1024, where);
+}
+
+struct hot {
+    struct adp_play *play;
+    uint32_t n;
+};
+
+static void *play_on_small_stack(void *ctx)
+{
+    static unsigned char spare[1 << 16]; /* for the signal's handler */
+    const struct hot *hot = ctx;
+    stack_t stack = { .ss_sp = spare, .ss_size = sizeof spare };
+    stack_t none = { .ss_flags = SS_DISABLE };
+    sigaltstack(&stack, NULL);
+    play_counted(hot->play, hot->n);
+    sigaltstack(&none, NULL);
+    return NULL;
+}
+
+static void *make_stack(struct adp_trial *trial)
+{
+    const size_t bytes = OUR_STACK + POLICYS_STACK;
+    unsigned char *at = mmap(NULL, BELOW + bytes, PROT_NONE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at == MAP_FAILED || mprotect(at + BELOW, bytes, PROT_READ | PROT_WRITE) != 0)
+        adp_trial_skip(trial, "no memory for a stack");
+    below.trial = trial;
+    below.from = at;
+    below.to = at + BELOW;
+    struct sigaction action = { .sa_sigaction = on_fault,
+                                .sa_flags = SA_SIGINFO | SA_ONSTACK };
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGSEGV, &action, NULL);
+    return at + BELOW;
+}
+
+static void run_on(struct adp_trial *trial, void *stack, struct hot *hot)
+{
+    pthread_attr_t attr;
+    pthread_t thread;
+    pthread_attr_init(&attr);
+    if (pthread_attr_setstack(&attr, stack, OUR_STACK + POLICYS_STACK) != 0 ||
+        pthread_create(&thread, &attr, play_on_small_stack, hot) != 0)
+        adp_trial_skip(trial, "no thread can be made");
+    pthread_join(thread, NULL);
+    pthread_attr_destroy(&attr);
+}
+
 void adp_check_allocates_nothing(struct adp_trial *trial)
 {
     enum { REQUESTS = 50000 };
     struct adp_subject subject;
-    struct adp_play play;
+    struct adp_play *play = adp_trial_shared(trial, sizeof *play);
+    void *stack = make_stack(trial);
     double param[ADP_MAX_PARAMS];
     uint64_t seed = trial->seed;
     adp_hooks_prepare(trial);
     adp_subject_load(&subject, trial, trial->path);
     adp_hooks_watch_memory();
     for (uint32_t set = 0; set < SETS; set++) {
-        if (!open_set(&play, &subject, set, &seed, param))
+        if (!open_set(play, &subject, set, &seed, param))
             continue;
-        play_counted(&play, requests_of(trial, set, REQUESTS));
-        adp_play_close(&play);
+        struct hot hot = { play, requests_of(trial, set, REQUESTS) };
+        run_on(trial, stack, &hot);
+        adp_play_close(play);
     }
 }
 

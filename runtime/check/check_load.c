@@ -66,7 +66,9 @@ static void map_watched(void *ctx)
     adp_process_set_odd(trial->scratch);
     if (look->others)
         adp_process_block_others();
-    look->filtered = adp_trap_set(trial, ADP_TRAP_MAKING);
+    adp_trap_fence(trial); /* what a filter itself changes is changed before we look */
+    look->filtered =
+        adp_trap_set(trial, ADP_TRAP_MAKING) && adp_trap_set(trial, ADP_TRAP_SETTING);
     adp_process_read(look->before);
     map(trial);
     adp_process_read(look->after);

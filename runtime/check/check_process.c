@@ -6,6 +6,7 @@
 
 #include "runtime/check/process.h"
 #include "runtime/check/traffic.h"
+#include "runtime/check/trap.h"
 
 #include <stdlib.h>
 
@@ -85,6 +86,7 @@ void adp_check_calls_change_nothing(struct adp_trial *trial)
     uint64_t seed = trial->seed;
     adp_process_set_odd(trial->scratch);
     adp_subject_load(&subject, trial, trial->path);
+    bool filtered = adp_trap_set(trial, ADP_TRAP_SETTING);
     adp_process_read(w.before);
     w.fpu = w.before->fpu;
     for (uint32_t i = 0; i < LIVES; i++) {
@@ -92,4 +94,8 @@ void adp_check_calls_change_nothing(struct adp_trial *trial)
         adp_process_block_others();
         adp_process_read(w.before);
     }
+    if (!filtered)
+        adp_trial_note(trial,
+                       "timers and limits that were set and put back were not looked "
+                       "for: this system allows no filter");
 }

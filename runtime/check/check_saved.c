@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { REQUESTS = 1500, AFTERWARDS = 400 };
+enum { REQUESTS = 1500, AFTERWARDS = 400, USUAL_PENDING = 32 };
 
 /* Memory that ends at a page which nobody may touch. */
 struct room {
@@ -154,6 +154,68 @@ static void check_forerunner(const struct adp_subject *subject, const double *pa
     adp_trial_plain(subject->trial);
 }
 
+/* Tickets of a forerunner that were set after the save are nobody's the new instance knows: not
+ * run, or lost, they are ignored. One that gets such outcomes goes on as one that gets none,
+ * also right after it has set tickets itself: they are others. */
+struct late {
+    uint64_t ticket[AFTERWARDS];
+    uint32_t n, next; /* which one comes back next */
+};
+
+static void give_late(struct late *late, struct adp_play *play)
+{
+    struct adp_outcome o = { .size = sizeof o,
+                             .kind = late->next % 2 ? ADP_LOST : ADP_NOT_RUN,
+                             .ticket = late->ticket[late->next++],
+                             .now_ns = play->traffic.now_ns };
+    adp_subject_outcome(play->subject, &play->instance, &o);
+}
+
+/* What the forerunner sets and does not see again. */
+static void set_late(struct late *late, struct adp_play *play)
+{
+    const uint64_t day_ns = UINT64_C(86400) * 1000000000u;
+    play->traffic.now_ns += day_ns;  /* with all that a new one would have, */
+    play->traffic.plan.still = true; /* and nothing that comes back by itself */
+    play->traffic.plan.pending = ADP_TRAFFIC_PENDING;
+    go_on(play, AFTERWARDS);
+    late->n = play->traffic.n_pending < AFTERWARDS ? play->traffic.n_pending : AFTERWARDS;
+    memcpy(late->ticket, play->traffic.ticket, late->n * sizeof late->ticket[0]);
+    late->next = 0;
+    play->traffic.n_pending = 0;
+    play->traffic.plan.pending = USUAL_PENDING;
+    adp_subject_destroy(play->subject, &play->instance);
+}
+
+static void check_late(const struct adp_subject *subject, const double *param,
+                       uint64_t seed, struct room room)
+{
+    struct adp_start start = { .param = param };
+    struct adp_play quiet, told;
+    struct late late;
+    unsigned char *saved;
+    grow_up(&quiet, subject, param, seed);
+    start.saved_len =
+        save(subject, quiet.instance.self, room, subject->policy->max_saved, &saved);
+    start.saved = start.saved_len ? saved : NULL;
+    adp_trial_doing(subject->trial, "with outcomes of tickets set after the save");
+    set_late(&late, &quiet);
+    told = quiet; /* the same traffic */
+    adp_subject_must_create(&quiet.instance, subject, &start);
+    adp_subject_must_create(&told.instance, subject, &start);
+    for (uint32_t i = 0; late.next < late.n && i < 4 * AFTERWARDS; i++) {
+        struct adp_said here = adp_play_step(&quiet), there = adp_play_step(&told);
+        must_be_same(subject->trial, i, here, there,
+                     "but one that is told that tickets which its forerunner set after "
+                     "the save did not run, or are lost,");
+        if (there.ticket)
+            give_late(&late, &told);
+    }
+    adp_play_close(&quiet);
+    adp_play_close(&told);
+    adp_trial_plain(subject->trial);
+}
+
 /* The machine's clock has begun again, after years: nothing may wait for the time that was
  * saved, at the latest a day later. */
 static void check_other_clock(const struct adp_subject *subject, const double *param,
@@ -265,8 +327,10 @@ void adp_check_saves_and_restores(struct adp_trial *trial)
         uint64_t len =
             check_whole(&subject, param, adp_subject_next(&seed), room, &saved);
         check_other_clock(&subject, param, room);
-        if (subject.policy->outcome)
+        if (subject.policy->outcome) {
             check_forerunner(&subject, param, adp_subject_next(&seed), room);
+            check_late(&subject, param, adp_subject_next(&seed), room);
+        }
         if (!round) {
             check_foreign(&subject, param, saved, len);
             adp_trial_note(trial, "%llu bytes of at most %u", (unsigned long long)len,

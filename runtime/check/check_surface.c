@@ -25,6 +25,7 @@ void adp_check_tables_are_sound(struct adp_trial *trial)
         adp_loader_check(&head, trial->path, &err) < 0)
         adp_trial_fail(trial, "%s", err.text);
     adp_trial_at(trial, ADP_CALL_NONE);
+    trial->slate->signals = head.n_signals;
     snprintf(trial->slate->policy, sizeof trial->slate->policy, "%s", head.name);
     if (trial->options->config && !(head.flags & ADP_TAKES_CONFIG))
         adp_trial_fail(trial, "a config is given, as with `config:`, but it does not "

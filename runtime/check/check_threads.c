@@ -218,7 +218,7 @@ void adp_check_survives_fork(struct adp_trial *trial)
     struct adp_play play;
     struct adp_child child;
     double param[ADP_MAX_PARAMS];
-    char words[200], where[200], a[200], b[200];
+    char a[200], b[200];
     uint64_t seed = trial->seed;
     adp_subject_load(&subject, trial, trial->path);
     adp_subject_params(&subject, ADP_VALUES_TYPICAL, &seed, param);
@@ -232,11 +232,7 @@ void adp_check_survives_fork(struct adp_trial *trial)
     adp_trial_doing(trial, "in a forked process");
     struct adp_child_limit limit = { trial->limit_ms / 2, NULL, true };
     adp_child_run(&child, limit, go_on, &f);
-    if (!child.finished) {
-        adp_child_words(&child, limit.ms, words, sizeof words);
-        adp_trial_where(trial->slate, where, sizeof where);
-        adp_trial_fail(trial, "%s %s", words, where);
-    }
+    adp_trial_take_child(trial, &child, limit.ms, "");
     adp_trial_plain(trial);
     f.said = here;
     go_on(&f);

@@ -44,6 +44,9 @@ void adp_check_takes_tickets_back(struct adp_trial *trial);
 /* What one create may take, of computing. Requests wait for it when a reload carries state. */
 enum { ADP_CREATE_MOST_MS = 250 };
 
+/* Bytes of stack that one call in the request path may use. */
+enum { ADP_HOT_STACK = 128 << 10 };
+
 /* check_life.c */
 void adp_check_is_made_soon(struct adp_trial *trial);
 void adp_check_leaves_nothing(struct adp_trial *trial);

@@ -3,9 +3,15 @@
  * ended, in words.
  *
  * The process is a fork: the caller has loaded no policy and has one thread, so that each
- * starts from the same clean state. It gets its own session, no standard input, its
- * output kept aside, no core dump, and dies with its parent. If it calls exit, handlers
- * that were registered in it run, and none of its parent's: nothing is flushed twice. */
+ * starts from the same clean state. It gets its own session, no standard input, what it
+ * prints and what it says of errors kept aside in a file each, no core dump, and dies with
+ * its parent. If it calls exit, handlers that were registered in it run, and none of its
+ * parent's: nothing is flushed twice.
+ *
+ * The limit is of time that the process computes, and as much again that it waits (sleeps, or
+ * for a lock, a file, a thread). While it is ready and gets no processor, because the machine
+ * is busy, no time passes; nor while a debugger holds it, or while it waits for a child of its
+ * own in adp_child_run, which has a limit itself. */
 #ifndef ADP_RUNTIME_CHECK_CHILD_H
 #define ADP_RUNTIME_CHECK_CHILD_H
 
@@ -22,15 +28,29 @@ enum adp_child_end {
     ADP_CHILD_NONE      /* no process could be made */
 };
 
+/* What it was about when it was over the limit. */
+enum adp_child_hung {
+    ADP_HUNG_NOT,
+    ADP_HUNG_COMPUTING,
+    ADP_HUNG_WAITING,
+    ADP_HUNG_STARVING, /* neither so long: it got next to no processor */
+    ADP_HUNG_STOPPED   /* it was not over it: we are to stop */
+};
+
+/* A process that is starved is given up after so many times its limit. */
+enum { ADP_CHILD_PATIENCE = 20 };
+
 struct adp_child {
     enum adp_child_end end;
-    int number;     /* exit status, signal, or errno */
-    bool finished;  /* `work` came back */
-    char said[200]; /* the last line it wrote to its standard error; or "" */
+    enum adp_child_hung hung;
+    int number;    /* exit status, signal, or errno */
+    bool finished; /* `work` came back */
+    char said
+        [200]; /* the last line it wrote to its standard error, or else printed; or "" */
 };
 
 struct adp_child_limit {
-    uint32_t ms;
+    uint32_t ms;                       /* of computing, and of waiting */
     const volatile sig_atomic_t *stop; /* not 0: no more waiting; or NULL */
     /* This process is a child itself, and may send no signals (trap.h): the new one stays in
      * its session and group, and if it hangs it is left to whoever waits for us. */
@@ -46,7 +66,7 @@ void adp_child_run(struct adp_child *ret, struct adp_child_limit limit,
  * to any more. Safe in a signal's handler. */
 _Noreturn void adp_child_exit(int status);
 
-/* "was killed by SIGSEGV", "did not come back within 10 s", … */
+/* "the process was killed by SIGSEGV", "it did not come back within 10 s of computing", … */
 void adp_child_words(const struct adp_child *child, uint32_t limit_ms, char *to,
                      size_t cap);
 

@@ -3,6 +3,7 @@
 #include "runtime/check/process.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <fenv.h>
 #include <locale.h>
 #include <pthread.h>
@@ -39,15 +40,40 @@ uint32_t adp_process_entries(const char *folder)
     return n;
 }
 
+static void read_fd(struct adp_descriptor *d, int fd)
+{
+    char path[32];
+    struct stat st;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    ssize_t n = readlink(path, d->path, sizeof d->path - 1);
+    d->path[n > 0 ? n : 0] = '\0';
+    if (n <= 0 || fstat(fd, &st) != 0)
+        return;
+    d->dev = st.st_dev;
+    d->ino = st.st_ino;
+    d->bytes = S_ISREG(st.st_mode) ? st.st_size : 0;
+    d->file_flags = fcntl(fd, F_GETFL);
+    d->flags = fcntl(fd, F_GETFD);
+}
+
+/* But for the one by which they are listed. */
 static void read_fds(struct adp_process *p)
 {
-    memset(p->fds, 0, sizeof p->fds);
-    for (int fd = 0; fd < ADP_PROCESS_FDS; fd++) {
-        char path[32];
-        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-        ssize_t n = readlink(path, p->fds[fd], sizeof p->fds[fd] - 1);
-        p->fds[fd][n > 0 ? n : 0] = '\0';
+    struct dirent *e;
+    memset(p->fds, 0, p->n_fds * sizeof p->fds[0]);
+    p->n_fds = 0;
+    DIR *d = opendir("/proc/self/fd");
+    while (d && (e = readdir(d))) {
+        char *end;
+        long fd = strtol(e->d_name, &end, 10);
+        if (end == e->d_name || fd >= ADP_PROCESS_FDS || fd == dirfd(d))
+            continue;
+        read_fd(&p->fds[fd], (int)fd);
+        if (fd >= p->n_fds)
+            p->n_fds = (uint32_t)fd + 1;
     }
+    if (d)
+        closedir(d);
 }
 
 static void read_environment(struct adp_process *p)
@@ -127,6 +153,7 @@ void adp_process_set_odd(const char *folder)
     set_odd_signals();
     block(false);
     set_odd_locale();
+    adp_settings_set_odd();
     umask(ODD_UMASK);
     if (chdir(folder) != 0)
         return; /* where it is will do, unless that is just where the policy goes */
@@ -151,7 +178,9 @@ void adp_process_read(struct adp_process *p)
     umask(p->umask);
     read_environment(p);
     p->threads = adp_process_entries("/proc/self/task");
+    fflush(stdout); /* what was printed shows in the size of the file */
     read_fds(p);
+    adp_settings_read(&p->settings);
 }
 
 static bool is_same_set(const sigset_t *a, const sigset_t *b)
@@ -175,23 +204,55 @@ static void compare_signals(struct adp_trial *trial, const char *what,
     }
 }
 
-/* One file in memory may be new: the loader's own copy stays open, as a file in memory under the policy's name. */
-static void compare_fds(struct adp_trial *trial, const char *what,
-                        const struct adp_process *a, const struct adp_process *b)
+static const char *name_of(int fd)
+{
+    static const char *const names[] = { "standard input", "standard output",
+                                         "standard error", "a file of the host's" };
+    return names[fd < 3 ? fd : 3];
+}
+
+/* Those that were there before are as they were. */
+static void compare_inherited(struct adp_trial *trial, const char *what,
+                              const struct adp_process *before,
+                              const struct adp_process *after)
+{
+    for (int fd = 0; fd < (int)before->n_fds; fd++) {
+        const struct adp_descriptor *a = &before->fds[fd], *b = &after->fds[fd];
+        if (!a->path[0])
+            continue;
+        if (!b->path[0])
+            adp_trial_fail(trial, "%s closed descriptor %d, %s: %s", what, fd,
+                           name_of(fd), a->path);
+        if (a->dev != b->dev || a->ino != b->ino)
+            adp_trial_fail(trial,
+                           "%s put another file in the place of descriptor %d, %s: %s "
+                           "before, %s after",
+                           what, fd, name_of(fd), a->path, b->path);
+        if (a->file_flags != b->file_flags || a->flags != b->flags)
+            adp_trial_fail(trial,
+                           "%s changed the flags of descriptor %d, %s: 0%o before, "
+                           "0%o after%s",
+                           what, fd, name_of(fd), (unsigned)a->file_flags,
+                           (unsigned)b->file_flags,
+                           a->flags != b->flags ? ", and FD_CLOEXEC" : "");
+        if (a->bytes != b->bytes)
+            adp_trial_fail(trial, "%s wrote %lld bytes to descriptor %d, %s", what,
+                           (long long)(b->bytes - a->bytes), fd, name_of(fd));
+    }
+}
+
+/* One file in memory may be new: the loader's own copy stays open, under the policy's name. */
+static void compare_opened(struct adp_trial *trial, const char *what,
+                           const struct adp_process *a, const struct adp_process *b)
 {
     bool own = false;
-    for (int fd = 0; fd < ADP_PROCESS_FDS; fd++) {
-        if (strcmp(a->fds[fd], b->fds[fd]) == 0)
+    for (uint32_t fd = 0; fd < b->n_fds; fd++) {
+        const char *path = b->fds[fd].path;
+        if (a->fds[fd].path[0] || !path[0])
             continue;
-        if (!a->fds[fd][0] && !own && strncmp(b->fds[fd], "/memfd:", 7) == 0) {
-            own = true;
-            continue;
-        }
-        adp_trial_fail(trial, "%s %s descriptor %d: %s", what,
-                       !a->fds[fd][0]   ? "opened"
-                       : !b->fds[fd][0] ? "closed"
-                                        : "changed",
-                       fd, b->fds[fd][0] ? b->fds[fd] : a->fds[fd]);
+        if (own || strncmp(path, "/memfd:", 7) != 0)
+            adp_trial_fail(trial, "%s opened descriptor %u: %s", what, fd, path);
+        own = true;
     }
 }
 
@@ -225,6 +286,8 @@ void adp_process_compare(struct adp_trial *trial, const char *what,
     if (a->environment_bytes != b->environment_bytes ||
         memcmp(a->environment, b->environment, a->environment_bytes) != 0)
         adp_trial_fail(trial, "%s changed the environment", what);
+    compare_inherited(trial, what, a, b);
+    adp_settings_compare(trial, what, &a->settings, &b->settings);
 }
 
 void adp_process_compare_made(struct adp_trial *trial, const char *what,
@@ -235,5 +298,5 @@ void adp_process_compare_made(struct adp_trial *trial, const char *what,
                        "%s changed the number of threads: %u before, %u "
                        "after",
                        what, a->threads - 2, b->threads - 2); /* "." and ".." */
-    compare_fds(trial, what, a, b);
+    compare_opened(trial, what, a, b);
 }

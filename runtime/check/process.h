@@ -1,16 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /* What a process has that a policy may not change: how numbers are rounded, what happens on
- * signals, locale, folder, umask, environment, descriptors, threads. */
+ * signals, locale, folder, umask, environment, descriptors, threads, and what settings.h lists. */
 #ifndef ADP_RUNTIME_CHECK_PROCESS_H
 #define ADP_RUNTIME_CHECK_PROCESS_H
 
-#include "runtime/check/trial.h"
+#include "runtime/check/settings.h"
 
 #include <locale.h>
 #include <signal.h>
 #include <sys/types.h>
 
 enum { ADP_PROCESS_FDS = 1024, ADP_PROCESS_ENV = 1 << 16 };
+
+struct adp_descriptor {
+    char path[64]; /* "": not open */
+    dev_t dev;
+    ino_t ino;
+    int file_flags, flags; /* O_NONBLOCK and its kin; FD_CLOEXEC */
+    off_t bytes;           /* of a regular file */
+};
 
 /* Large: not for a stack. */
 struct adp_process {
@@ -22,9 +30,10 @@ struct adp_process {
     locale_t thread_locale; /* uselocale's, of this thread */
     mode_t umask;
     size_t environment_bytes;
-    uint32_t threads, n_fds;
+    uint32_t threads, n_fds; /* no descriptor is n_fds or above */
     char environment[ADP_PROCESS_ENV];
-    char fds[ADP_PROCESS_FDS][64]; /* what descriptor i is; "": not open */
+    struct adp_descriptor fds[ADP_PROCESS_FDS];
+    struct adp_settings settings;
 };
 
 /* Rounding, traps, and whether small numbers are flushed to 0, of this thread. */
@@ -38,11 +47,13 @@ void adp_process_set_odd(const char *folder);
  * process cannot do without, and the other way round. Twice: as before. */
 void adp_process_block_others(void);
 void adp_process_read(struct adp_process *ret);
-/* Ends the check when the two differ: "<what> changed the umask: ...". */
+/* Ends the check when the two differ: "<what> changed the umask: ...". Of descriptors those that
+ * were open before. */
 void adp_process_compare(struct adp_trial *trial, const char *what,
                          const struct adp_process *before,
                          const struct adp_process *after);
-/* The same of descriptors and threads. One file in memory may be new, the loader's copy. */
+/* The same of what was made: descriptors and threads. One file in memory may be new, the loader's
+ * copy. */
 void adp_process_compare_made(struct adp_trial *trial, const char *what,
                               const struct adp_process *before,
                               const struct adp_process *after);

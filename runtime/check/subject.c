@@ -40,8 +40,11 @@ void adp_subject_load(struct adp_subject *ret, struct adp_trial *trial, const ch
     if (adp_loader_load(&ret->loaded, path, own ? trial->sha256 : NULL, &err) < 0)
         adp_trial_fail(trial, "it cannot be loaded: %s", err.text);
     ret->policy = &ret->loaded->policy;
-    if (adp_subject_signals(&set, ret->loaded, &err) < 0) {
+    int r = adp_subject_signals(&set, ret->loaded, &err);
+    if (r < 0) {
         adp_trial_spoils(trial);
+        if (r == ADP_EFULL)
+            adp_trial_mend(trial, ADP_MEND_FEWER_SIGNALS);
         adp_trial_fail(trial, "its signals cannot be declared: %s", err.text);
     }
     for (uint32_t i = 0; i < ret->policy->n_signals; i++) {

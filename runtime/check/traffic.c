@@ -353,7 +353,8 @@ static void next_facts(struct adp_traffic *t)
 const struct adp_view *adp_traffic_next(struct adp_traffic *t)
 {
     /* 1 us to 55 ms, mostly a few milliseconds: enough for windows of seconds to pass. */
-    t->now_ns += (uint64_t)(1e3 * exp(11.0 * adp_subject_unit(&t->seed)));
+    double step_ns = 1e3 * exp(11.0 * adp_subject_unit(&t->seed));
+    t->now_ns += t->plan.still ? 0 : (uint64_t)step_ns;
     t->view = (struct adp_view) {
         .size = sizeof t->view,
         .now_ns = t->now_ns,

@@ -32,6 +32,7 @@ struct adp_plan {
     bool every_end;    /* outcomes of every kind, NOT_RUN for the admitted too */
     bool no_replicas;  /* never a reading per replica */
     bool no_edges;     /* nothing at the edge of what is allowed */
+    bool still;        /* the clock stands still */
     bool many;         /* tenants and sessions by the thousand, priorities of any size */
     uint32_t only_end; /* enum adp_end of every outcome of the admitted; 0: as above */
     uint32_t pending;  /* outcomes that wait at most; 0: 32 */

@@ -107,8 +107,16 @@ static const struct {
     ROW(umount2),
     ROW(openat2),
     ROW(io_uring_setup),
+    ROW(setrlimit),
+    ROW(prlimit64),
+    ROW(setitimer),
+    ROW(timer_settime),
+    ROW(mlockall),
+    ROW(munlockall),
+    ROW(seccomp),
 #if defined __x86_64__
     ROW(time),
+    ROW(alarm),
     ROW(fork),
     ROW(vfork),
     ROW(open),
@@ -146,6 +154,7 @@ static void on_trap(int signal, siginfo_t *info, void *context)
     if (info->si_syscall == SYS_tgkill && getpid() != fenced_as && fenced_as)
         adp_child_exit(128 + SIGABRT);
     adp_trial_spoils(trapped);
+    adp_trial_mend(trapped, ADP_MEND_REACHES_OUT);
     adp_trial_where(trapped->slate, where, sizeof where);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (names[i].number == info->si_syscall)
@@ -170,12 +179,31 @@ static bool install(const struct sock_filter *filter, size_t n)
 #define TRAP(name) IS(name, SECCOMP_RET_TRAP)
 #define ARGUMENT(i)                                                                      \
     BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args) + 8 * (i))
+#define ARGUMENT_HIGH(i)                                                                 \
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args) + 8 * (i) + 4)
 /* A signal to this process may go; PID stands for its number, which is put in later. */
 #define PID UINT32_C(0xadadadad)
 #define TRAP_OTHERS(name)                                                                \
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 4), ARGUMENT(0),                  \
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PID, 0, 1), ANSWER(SECCOMP_RET_ALLOW),       \
         ANSWER(SECCOMP_RET_TRAP)
+/* An answer where argument i is a pointer that is not NULL, */
+#define IS_SET(name, i, what)                                                            \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 6), ARGUMENT(i),                  \
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 2), ARGUMENT_HIGH(i),                  \
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0), ANSWER(what),                      \
+        ANSWER(SECCOMP_RET_ALLOW)
+/* and where the first one is this number. */
+#define IS_FIRST(name, number, what)                                                     \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 4), ARGUMENT(0),                  \
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1), ANSWER(what), LOAD(nr)
+/* Standard input, output and error: who closes them finds the next file in their place. */
+#define IS_LOW(name, what)                                                               \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 4), ARGUMENT(0),                  \
+        BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, STDERR_FILENO, 0, 1),                        \
+        ANSWER(SECCOMP_RET_ALLOW), ANSWER(what)
+/* Not done, and said to be. */
+#define DONE (SECCOMP_RET_ERRNO | 0)
 /* A file may be opened to be read; `i`: which argument has the flags. */
 #define TRAP_WRITING(name, i)                                                            \
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 4), ARGUMENT(i),                  \
@@ -228,6 +256,17 @@ static const struct sock_filter harm[] = {
     TRAP(mount),
     TRAP(umount2),
     TRAP(openat2),
+    /* what would be in our own way */
+    IS(setrlimit, DONE),
+    IS(setitimer, DONE),
+    IS(timer_settime, DONE),
+    IS(mlockall, DONE),
+    IS(munlockall, DONE),
+    IS_LOW(close, DONE),
+#if defined __x86_64__
+    IS(alarm, DONE),
+#endif
+    IS_SET(prlimit64, 2, DONE),
     TRAP_WRITING(openat, 2),
 #if defined __x86_64__
     TRAP(unlink),
@@ -269,6 +308,26 @@ static const struct sock_filter making[] = {
     ANSWER(SECCOMP_RET_ALLOW),
 };
 
+static const struct sock_filter setting[] = {
+    LOAD(arch),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, MACHINE, 1, 0),
+    ANSWER(SECCOMP_RET_KILL_PROCESS),
+    LOAD(nr),
+    TRAP(setrlimit),
+    TRAP(setitimer),
+    TRAP(mlockall),
+    TRAP(munlockall),
+    TRAP(seccomp),
+    IS_LOW(close, SECCOMP_RET_TRAP),
+#if defined __x86_64__
+    TRAP(alarm),
+#endif
+    IS_FIRST(prctl, PR_SET_NO_NEW_PRIVS, SECCOMP_RET_TRAP),
+    IS_FIRST(prctl, PR_SET_SECCOMP, SECCOMP_RET_TRAP),
+    IS_SET(prlimit64, 2, SECCOMP_RET_TRAP),
+    ANSWER(SECCOMP_RET_ALLOW),
+};
+
 static const struct sock_filter all[] = {
     LOAD(arch),
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, MACHINE, 1, 0),
@@ -303,10 +362,16 @@ bool adp_trap_set(struct adp_trial *trial, enum adp_trap trap)
 {
     if (!catch_traps(trial))
         return false;
-    if (trap == ADP_TRAP_HARM)
+    switch (trap) {
+    case ADP_TRAP_HARM:
         return install_harm();
-    return trap == ADP_TRAP_ALL ? install(all, sizeof all / sizeof all[0])
-                                : install(making, sizeof making / sizeof making[0]);
+    case ADP_TRAP_MAKING:
+        return install(making, sizeof making / sizeof making[0]);
+    case ADP_TRAP_SETTING:
+        return install(setting, sizeof setting / sizeof setting[0]);
+    default:
+        return install(all, sizeof all / sizeof all[0]);
+    }
 }
 
 void adp_trap_fence(struct adp_trial *trial)

@@ -64,6 +64,11 @@ void adp_trial_spoils(struct adp_trial *trial)
     trial->slate->spoils = 1;
 }
 
+void adp_trial_mend(struct adp_trial *trial, enum adp_mend mend)
+{
+    trial->slate->mend = mend;
+}
+
 uint32_t adp_trial_share(const struct adp_trial *trial, uint32_t n)
 {
     uint64_t share = (uint64_t)n * trial->options->percent / 100;
@@ -105,6 +110,32 @@ void adp_trial_where(const struct adp_slate *slate, char *to, size_t cap)
              (int)sizeof slate->doing - 1, *word ? slate->doing : "");
 }
 
+enum adp_mend adp_trial_mend_of(const struct adp_child *child)
+{
+    switch (child->end) {
+    case ADP_CHILD_HUNG:
+        return child->hung == ADP_HUNG_WAITING ? ADP_MEND_WAITS : ADP_MEND_COMPUTES;
+    case ADP_CHILD_EXITED:
+    case ADP_CHILD_RETURNED:
+        return ADP_MEND_EXIT;
+    default:
+        break;
+    }
+    switch (child->number) {
+    case SIGSEGV:
+    case SIGBUS:
+        return ADP_MEND_MEMORY;
+    case SIGABRT:
+        return ADP_MEND_ABORT;
+    case SIGFPE:
+        return ADP_MEND_DIVISION;
+    case SIGSYS:
+        return ADP_MEND_REACHES_OUT;
+    default:
+        return ADP_MEND_USUAL;
+    }
+}
+
 void adp_trial_take_child(struct adp_trial *trial, const struct adp_child *child,
                           uint32_t limit_ms, const char *lead)
 {
@@ -115,6 +146,9 @@ void adp_trial_take_child(struct adp_trial *trial, const struct adp_child *child
         return;
     adp_child_words(child, limit_ms, words, sizeof words);
     adp_trial_where(trial->slate, where, sizeof where);
+    if (child->hung == ADP_HUNG_STARVING)
+        adp_trial_skip(trial, "%s%s", lead, words);
+    adp_trial_mend(trial, adp_trial_mend_of(child));
     adp_trial_fail(trial, "%s%s %s", lead, words, where);
 }
 

@@ -21,13 +21,31 @@ struct adp_slate {
     uint32_t status;             /* enum adp_check_status + 1; 0: nothing said */
     uint32_t creates, create_ms; /* calls that came back, and the time they took */
     double create_cost_ms;       /* what one takes, as the check for it found; or 0 */
-    uint32_t spoils; /* not 0: its failure would be that of every check after it */
+    uint32_t spoils;  /* not 0: its failure would be that of every check after it */
+    uint32_t mend;    /* enum adp_mend, where the check's own is not to the point */
+    uint32_t signals; /* that the policy declares, once read */
     /* Written by every thread of the check, each for itself: relaxed. */
     _Atomic uint32_t view; /* number of the request at hand, from 1; 0: none */
     _Atomic uint32_t call; /* enum adp_called */
     char doing[160];       /* what is special about the requests at hand; or "" */
     char seen[ADP_CHECK_SEEN];
     char policy[64]; /* its name, once read */
+};
+
+/* How to mend what was seen, where that differs from what the check is about. The texts are
+ * in check.c. */
+enum adp_mend {
+    ADP_MEND_USUAL, /* the check's own */
+    ADP_MEND_MEMORY,
+    ADP_MEND_ABORT,
+    ADP_MEND_DIVISION,
+    ADP_MEND_EXIT,
+    ADP_MEND_COMPUTES,
+    ADP_MEND_WAITS,
+    ADP_MEND_REACHES_OUT,
+    ADP_MEND_FEWER_SIGNALS,
+    ADP_MEND_LESS_STACK,
+    ADP_MENDS
 };
 
 /* What of the policy is being called. */
@@ -73,6 +91,9 @@ _Noreturn void adp_trial_fail(struct adp_trial *trial, const char *format, ...)
 _Noreturn void adp_trial_skip(struct adp_trial *trial, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* If this check fails, that is how to mend it. */
+void adp_trial_mend(struct adp_trial *trial, enum adp_mend mend);
+
 /* If this check fails, those in whose `after` it stands are not asked, as after a crash. */
 void adp_trial_spoils(struct adp_trial *trial);
 
@@ -83,8 +104,11 @@ uint32_t adp_trial_share(const struct adp_trial *trial, uint32_t n);
 uint32_t adp_trial_lives(const struct adp_trial *trial, uint32_t n);
 
 struct adp_child;
+/* Of one that did not finish. */
+enum adp_mend adp_trial_mend_of(const struct adp_child *child);
 /* A process that this check had made must have finished: if it said what is wrong this one
- * ends, and if it ended in another way that is the failure, `lead` before it. */
+ * ends, and if it ended in another way that is the failure, `lead` before it; unless the
+ * machine was too busy for it, which is nobody's. */
 void adp_trial_take_child(struct adp_trial *trial, const struct adp_child *child,
                           uint32_t limit_ms, const char *lead);
 

@@ -258,8 +258,10 @@ typedef struct adp_verdict {
     uint32_t set;            /* bits of enum adp_set */
     uint32_t binding; /* slot of the signal that refused, for the log; or ADP_NONE */
     uint64_t ticket;  /* not 0: comes back in exactly one outcome, whatever the action */
-    double margin; /* ADP_SET_MARGIN: >= 0 when it fires; where no gates are declared */
-    double p;      /* ADP_SET_P: probability of refusal that `draw` was held against */
+    /* ADP_SET_MARGIN: where no gates are declared, how far from firing; >= 0 when it fires.
+     * Beside ADP_R_REQUEST_TOO_LARGE and ADP_R_SIGNAL_STALE, no matters of load, any. */
+    double margin;
+    double p; /* ADP_SET_P: probability of refusal that `draw` was held against */
 } adp_verdict;
 
 /* What became of a ticket. */

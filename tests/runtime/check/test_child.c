@@ -9,9 +9,10 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { LIMIT_MS = 20000, SOON_MS = 200 };
+enum { LIMIT_MS = 20000, SOON_MS = 200, LONGER_MS = 600 };
 
 static void comes_back(void *ctx)
 {
@@ -42,6 +43,40 @@ static void hangs(void *ctx)
     (void)ctx;
     for (;;)
         pause();
+}
+
+static void computes(void *ctx)
+{
+    volatile uint32_t turns = 0;
+    (void)ctx;
+    for (;;)
+        turns++;
+}
+
+/* Sleeps each time for less than anybody looks. */
+static void dozes(void *ctx)
+{
+    struct timespec nap = { 0, 1000000 };
+    (void)ctx;
+    for (;;)
+        nanosleep(&nap, NULL);
+}
+
+static void prints(void *ctx)
+{
+    (void)ctx;
+    printf("an answer\n");
+    fflush(stdout);
+    exit(0);
+}
+
+static void waits_for_a_child(void *ctx)
+{
+    struct adp_child child;
+    struct adp_child_limit limit = { .ms = LONGER_MS };
+    (void)ctx;
+    adp_child_run(&child, limit, hangs, NULL);
+    exit(child.hung == ADP_HUNG_WAITING ? 7 : 8);
 }
 
 static void speaks(void *ctx)
@@ -82,7 +117,16 @@ static const struct {
     { speaks, LIMIT_MS, ADP_CHILD_KILLED, false, SIGABRT, "last words",
       "the process was killed by SIGABRT" },
     { hangs, SOON_MS, ADP_CHILD_HUNG, false, SIGKILL, "",
-      "it did not come back within 0.2 s" },
+      "it did not come back within 0.2 s of waiting" },
+    { dozes, SOON_MS, ADP_CHILD_HUNG, false, SIGKILL, "",
+      "it did not come back within 0.2 s of waiting" },
+    { computes, SOON_MS, ADP_CHILD_HUNG, false, SIGKILL, "",
+      "it did not come back within 0.2 s of computing" },
+    { prints, LIMIT_MS, ADP_CHILD_RETURNED, false, 0, "an answer",
+      "it ended the process, with status 0" },
+    /* that one's limit is its own, and longer */
+    { waits_for_a_child, SOON_MS, ADP_CHILD_EXITED, false, 7, "",
+      "it ended the process, with status 7" },
 };
 
 START_TEST(however_a_child_ends_it_is_told_apart)

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* The second copy of its file in one process behaves differently: it knows by the name
- * that the first gave the thread. */
+/* The second copy of its file in one process behaves differently: it knows by a word that the
+ * first left in a variable of libc's, which nobody looks at. */
 #include "gallery.h"
 
-#include <string.h>
-#include <sys/prctl.h>
+#include <unistd.h>
+
+enum { WORD = 4711 };
 
 static int second;
 
 __attribute__((constructor)) static void begin(void)
 {
-    char name[16] = "";
-    prctl(PR_GET_NAME, name);
-    second = strcmp(name, "gallery") == 0;
-    prctl(PR_SET_NAME, "gallery");
+    second = optopt == WORD;
+    optopt = WORD;
 }
 
 static void decide(void *self, const adp_view *v, adp_verdict *w)

@@ -1,29 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /* Is another once an instance of another copy of its file has been destroyed: it leaves
- * word of that in the thread's name. */
+ * word of that in a variable of libc's, which nobody looks at. */
 #include "gallery.h"
 
 #include <stdlib.h>
-#include <string.h>
-#include <sys/prctl.h>
+#include <unistd.h>
+
+enum { WORD = 4711 };
 
 static int own; /* an instance of this copy was destroyed */
 
 static void *create(const adp_setup *setup)
 {
     int *strange = calloc(1, sizeof *strange);
-    char name[16] = "";
     if (!strange)
         return adp_cannot(setup, "out of memory");
-    prctl(PR_GET_NAME, name);
-    if (strange && strcmp(name, "gone") == 0 && !own)
+    if (optopt == WORD && !own)
         *strange = 1;
     return strange;
 }
 
 static void destroy(void *self)
 {
-    prctl(PR_SET_NAME, "gone");
+    optopt = WORD;
     own = 1;
     free(self);
 }

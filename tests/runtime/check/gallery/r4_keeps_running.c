@@ -8,6 +8,8 @@ struct saved {
     uint64_t magic, running, last, check;
 };
 
+static const uint64_t life = UINT64_C(1) << 32; /* tickets of one: room for all */
+
 struct counted {
     struct saved now;
     uint64_t first; /* the last ticket of the instance before */
@@ -15,7 +17,7 @@ struct counted {
 
 static uint64_t sum(const struct saved *s)
 {
-    return (s->magic ^ s->running ^ s->last << 32) * UINT64_C(0x9e3779b97f4a7c15) + 1;
+    return (s->magic ^ s->running ^ s->last * 31) * UINT64_C(0x9e3779b97f4a7c15) + 1;
 }
 
 static void *create(const adp_setup *setup)
@@ -26,8 +28,10 @@ static void *create(const adp_setup *setup)
         return adp_cannot(setup, "out of memory");
     if (setup->saved && setup->saved_len == sizeof s) {
         memcpy(&s, setup->saved, sizeof s);
-        if (s.magic == KEEPS_MAGIC && s.check == sum(&s))
+        if (s.magic == KEEPS_MAGIC && s.check == sum(&s)) {
             c->now = s;
+            c->now.last = (s.last / life + 1) * life;
+        }
     }
     c->first = c->now.last;
     return c;
