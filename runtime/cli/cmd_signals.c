@@ -160,11 +160,11 @@ struct pages {
 
 /* Lines that were left out are said: a signal may be absent because of them. */
 static int read_text(struct pages *p, const char *name, const char *text, size_t len,
-                     struct adp_error *err)
+                     enum adp_promtext_format format, struct adp_error *err)
 {
     struct adp_promtext_found found = { 0 };
     struct adp_metrics *to = adp_history_next(p->history);
-    int code = adp_promtext_read(to, text, len, &found, err);
+    int code = adp_promtext_read_as(to, format, text, len, &found, err);
     if (code < 0 && err && !err->file[0])
         snprintf(err->file, sizeof err->file, "%s", name);
     if (code == 0 && found.bad_lines)
@@ -188,7 +188,7 @@ static int read_file(struct pages *p, const char *name, struct adp_error *err)
     size_t len = 0;
     int code = adp_page_file_read(name, &text, &len, err);
     if (code == 0)
-        code = read_text(p, name, text, len, err);
+        code = read_text(p, name, text, len, ADP_PROMTEXT_UNSAID, err);
     free(text);
     if (code == 0 && !adp_metrics_newest(p->now, &p->wall_s))
         p->wall_s = 0;
@@ -244,7 +244,8 @@ static int read_round(struct pages *p, struct adp_scraper *scraper, struct adp_e
         return adp_error_set(err, ADP_EIO, "%s", round.failures[0].text);
     p->now_ns = mono_ns();
     p->wall_s = wall_s();
-    return read_text(p, adp_scraper_name(scraper, 0), round.page, round.len, err);
+    return read_text(p, adp_scraper_name(scraper, 0), round.page, round.len, round.format,
+                     err);
 }
 
 static int read_url(struct pages *p, struct adp_error *err)

@@ -44,7 +44,8 @@ static int take_page(const struct adp_watch *w, adp_lane *lane,
 {
     struct adp_error note = { 0 };
     adp_decision decision = { .size = sizeof decision };
-    int code = adp_runtime_publish_text(w->runtime, round->page, round->len, &note);
+    int code =
+        adp_host_publish_page(w->runtime, round->page, round->len, round->format, &note);
     if (code < 0)
         return take_refusal(w, &note, so_far, err);
     if (code > 0 && w->on_note)

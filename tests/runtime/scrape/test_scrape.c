@@ -21,6 +21,7 @@ static struct {
         uint64_t takes_ns; /* an answer; UINT64_MAX: none ever */
         enum adp_scrape_why why;
         const char *page;
+        enum adp_promtext_format format;
         bool asked;
         uint64_t ready_ns;
         uint32_t times; /* it was asked */
@@ -74,6 +75,7 @@ static bool take(void *ctx, struct adp_fetched *ret)
             if (ret->why == ADP_SCRAPE_FINE) {
                 ret->page = world.engine[i].page;
                 ret->len = strlen(ret->page);
+                ret->format = world.engine[i].format;
             } else
                 snprintf(ret->text, sizeof ret->text, "as the script has it");
             return true;
@@ -215,6 +217,31 @@ START_TEST(bad_lines_cost_themselves_and_are_counted)
     struct adp_scrape_round round = next_round(s);
     page_is(&round, "up 1\nb none\n");
     ck_assert_uint_eq(round.bad_lines, 1);
+    adp_scraper_destroy(s);
+}
+END_TEST
+
+START_TEST(what_the_last_line_is_about_is_left_out_without_its_newline)
+{
+    struct adp_scraper *s = open_scraper(1, S, S);
+    world.engine[0].page = "up 1\nq{e=\"0\"} 5\nq{e=\"1\"} 12";
+    struct adp_scrape_round round = next_round(s);
+    page_is(&round, "up 1\n");
+    ck_assert_uint_eq(round.cut_lines, 2);
+    adp_scraper_destroy(s);
+}
+END_TEST
+
+START_TEST(a_page_of_several_formats_is_in_ours)
+{
+    struct adp_scraper *s = open_scraper(2, S, S);
+    world.engine[0].page = "up 1 432000\n# EOF\n";
+    world.engine[0].format = ADP_PROMTEXT_OPENMETRICS;
+    world.engine[1].page = "up 2 432000\n# EOF\n";
+    world.engine[1].format = ADP_PROMTEXT_TEXT;
+    struct adp_scrape_round round = next_round(s);
+    page_is(&round, "up{target=\"a\"} 1 432000000\nup{target=\"b\"} 2 432000\n");
+    ck_assert_int_eq(round.format, ADP_PROMTEXT_TEXT);
     adp_scraper_destroy(s);
 }
 END_TEST
@@ -404,6 +431,8 @@ int main(void)
     tcase_add_test(tc, a_failure_is_a_round_without_a_page_and_says_why);
     tcase_add_test(tc, what_reads_as_no_metrics_is_a_failure);
     tcase_add_test(tc, bad_lines_cost_themselves_and_are_counted);
+    tcase_add_test(tc, what_the_last_line_is_about_is_left_out_without_its_newline);
+    tcase_add_test(tc, a_page_of_several_formats_is_in_ours);
     tcase_add_test(tc, several_targets_make_one_page_per_slot);
     tcase_add_test(tc, targets_that_are_shown_alike_are_told_apart);
     tcase_add_test(tc, one_that_fails_is_held_with_its_time_and_then_gone);
