@@ -5,6 +5,7 @@
  * Parses, reads the pages, asks the host; what comes out is explain.c's. */
 #include "core/error.h"
 #include "core/number.h"
+#include "core/veil.h"
 #include "runtime/cli/args.h"
 #include "runtime/cli/explain.h"
 #include "runtime/cli/page_file.h"
@@ -167,6 +168,7 @@ static int check(struct adp_args *args, const struct asked *asked)
 /* -1: go on; else what to exit with. */
 static int parse(struct adp_args *args, struct asked *ret)
 {
+    char shown[256];
     int wrong = -1;
     for (int o; wrong < 0 && (o = adp_args_next(args)) != ADP_ARGS_END;) {
         switch (o) {
@@ -195,7 +197,8 @@ static int parse(struct adp_args *args, struct asked *ret)
             ret->json = true;
             break;
         case ADP_ARGS_OPERAND:
-            return adp_args_wrong(args, "takes no operand, found \"%s\"", args->value);
+            adp_veil(args->value, shown, sizeof shown);
+            return adp_args_wrong(args, "takes no operand, found \"%s\"", shown);
         default:
             return args->exit;
         }
