@@ -114,12 +114,13 @@ void adp_veil_words(const char *text, char *to, size_t cap)
 {
     struct veiled v = { to, 0, cap };
     *to = '\0';
-    while (*text) {
-        size_t n = strcspn(text, " \t\n\"");
+    for (bool quoted = false; *text; text++) {
+        size_t n = strcspn(text, quoted ? "\"" : " \t\n\"");
         put_veiled(&v, text, text + n);
         text += n;
-        n = strspn(text, " \t\n\"");
-        put(&v, text, n);
-        text += n;
+        if (!*text)
+            return;
+        put(&v, text, 1);
+        quoted ^= *text == '"';
     }
 }

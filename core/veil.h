@@ -18,7 +18,8 @@
  * Anything else stays as it is. Cut to fit `cap`, which is above 0. [any] */
 void adp_veil(const char *text, char *to, size_t cap);
 
-/* The same for each word of a sentence: what blanks and double quotes part. [any] */
+/* The same for each word of a sentence: what stands in double quotes, and outside of them
+ * what blanks part. [any] */
 void adp_veil_words(const char *text, char *to, size_t cap);
 
 #endif
