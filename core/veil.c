@@ -97,7 +97,9 @@ static void put_veiled(struct veiled *v, const char *text, const char *end)
     }
     const char *rest = query(host, end, address);
     put(v, host, (size_t)((rest ? rest : end) - host));
-    if (rest) {
+    if (rest && end - rest > 3 && memcmp(rest + 1, "...", 3) == 0) /* it was veiled */
+        put(v, rest, (size_t)(end - rest));
+    else if (rest) {
         put(v, rest, 1);
         put(v, "...", 3);
     }

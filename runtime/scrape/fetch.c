@@ -189,7 +189,7 @@ static const char *looks_like(const char *page, size_t len)
         return "the page is compressed, which was not asked for";
     if (page[i] == '<')
         return "the page is HTML or XML";
-    if (page[i] == '[' || (page[i] == '{' && i + 1 < len && page[i + 1] != '"'))
+    if (page[i] == '[') /* a brace may begin a sample: that is seen when it is read */
         return "the page is JSON";
     return NULL;
 }
@@ -245,7 +245,7 @@ static bool has_excess(curl_socket_t socket)
 
 static void look_behind(struct flight *f, curl_socket_t socket)
 {
-    if (socket != CURL_SOCKET_BAD && strncmp(f->at->url, "https:", 6) != 0)
+    if (socket != CURL_SOCKET_BAD && strncasecmp(f->at->url, "https:", 6) != 0)
         f->excess |= has_excess(socket);
 }
 

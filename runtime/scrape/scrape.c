@@ -316,25 +316,65 @@ static bool is_over(const struct adp_scraper *s)
     return !waited_for || now_ns(s) >= s->opened_ns + s->patience_ns;
 }
 
+uint64_t adp_scrape_held_ns(uint64_t interval_ns)
+{
+    return 3 * interval_ns > HELD_AT_LEAST_NS ? 3 * interval_ns : HELD_AT_LEAST_NS;
+}
+
 static bool is_held(const struct adp_scraper *s, uint32_t i, uint64_t now)
 {
     const struct target *t = &s->target[i];
-    uint64_t most = 3 * t->schedule.interval_ns;
-    if (most < HELD_AT_LEAST_NS)
-        most = HELD_AT_LEAST_NS;
-    return t->whole && now - t->came_ns <= most;
+    return t->whole && now - t->came_ns <= adp_scrape_held_ns(t->schedule.interval_ns);
+}
+
+/* Is on the round's page. */
+static bool is_on(const struct adp_scraper *s, uint32_t i, uint64_t now)
+{
+    return s->target[i].fresh || is_held(s, i, now);
+}
+
+/* Pages that are fine each may be too much together: the largest is not taken, so that it
+ * costs itself and not the pool. */
+static void make_room(struct adp_scraper *s, uint64_t now)
+{
+    for (;;) {
+        uint64_t all = 0;
+        uint32_t largest = 0, most = 0;
+        for (uint32_t i = 0; i < s->n; i++) {
+            uint32_t n = is_on(s, i, now) ? adp_metrics_count(s->target[i].metrics) : 0;
+            all += n;
+            if (n >= most && n) {
+                most = n;
+                largest = i;
+            }
+        }
+        if (all <= ADP_METRICS_MAX_SERIES)
+            return;
+        char text[160];
+        snprintf(text, sizeof text,
+                 "its %u series are more than the others' %llu leave room for, %u in all",
+                 most, (unsigned long long)(all - most), ADP_METRICS_MAX_SERIES);
+        struct target *t = &s->target[largest];
+        if (t->fresh) {
+            s->n_fresh--;
+            fail(s, largest, ADP_SCRAPE_TOO_BIG, text);
+        }
+        t->fresh = t->whole = false;
+    }
 }
 
 static void write_pool(struct adp_scraper *s, struct adp_scrape_round *ret)
 {
     uint64_t now = now_ns(s);
     adp_line_clear(&s->page);
+    make_room(s, now);
+    ret->fresh = s->n_fresh;
     for (uint32_t i = 0; i < s->n; i++) {
         struct target *t = &s->target[i];
         bool held = !t->fresh && is_held(s, i, now);
         if (t->fresh || held)
-            adp_pool_write(&s->page, t->metrics, s->given[i].name,
-                           held ? (double)t->came_wall_ns * 1e-9 : 0.0);
+            ret->bad_lines += adp_pool_write(&s->page, t->metrics, s->given[i].name,
+                                             held ? (double)t->came_wall_ns * 1e-9 : 0.0);
         ret->held += held;
         ret->gone += !t->fresh && !held;
     }
@@ -342,6 +382,8 @@ static void write_pool(struct adp_scraper *s, struct adp_scrape_round *ret)
         fail(s, 0, ADP_SCRAPE_NO_MEMORY, "out of memory");
         return;
     }
+    if (!s->n_fresh)
+        return;
     ret->page = s->page.text ? s->page.text : "";
     ret->len = s->page.len;
     ret->format = ADP_PROMTEXT_TEXT; /* ours, whatever theirs were */

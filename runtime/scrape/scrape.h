@@ -66,6 +66,9 @@ struct adp_scrape_round {
     uint64_t passed;    /* slots passed over since the first round, of all targets */
 };
 
+/* How long the last page of a pool's target is held when it fails. [any] */
+uint64_t adp_scrape_held_ns(uint64_t interval_ns);
+
 struct adp_scraper;
 
 /* ADP_EINVAL: no target, more than 64, an address that is none, a cert without its key;

@@ -16,6 +16,7 @@ static const struct {
     { "http://[::1]:80/m", "http://[::1]:80/m" },
     { "unix:/run/x.sock:/m", "unix:/run/x.sock:/m" },
     { "http://h/m?...", "http://h/m?..." },
+    { "http://h/m?...#2:", "http://h/m?...#2:" },
     { "http://u:PASS@h/m?k=QUERY", "http://...@h/m?..." },
     { "http://USER@h/m", "http://...@h/m" },
     { "HTTPS://u:PASS@h", "HTTPS://...@h" },
