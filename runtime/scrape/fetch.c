@@ -670,8 +670,8 @@ void adp_fetch_destroy(struct adp_fetch *fetch)
         curl_slist_free_all(f->headers);
         free(f->page);
     }
+    curl_multi_cleanup(fetch->multi); /* closes what is kept: on_close */
     free(fetch->flight);
-    curl_multi_cleanup(fetch->multi);
     free(fetch);
     curl_global_cleanup();
 }
