@@ -37,7 +37,7 @@ void adp_reach_why(const struct adp_reach *reach, double threshold,
                    char to[ADP_REACH_WHY])
 {
     snprintf(to, ADP_REACH_WHY,
-             "%.6g requests of %.6g tokens fill %.2g of a cache of %.6g, and it takes "
+             "%.6g requests of %.6g tokens fill %.3g of a cache of %.6g, and it takes "
              "requests of %.6g tokens",
              reach->concurrency, reach->request_tokens, adp_reach_ceiling(reach),
              reach->capacity_tokens, adp_reach_tokens(reach, threshold));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reach: how full a KV cache can get at all. A policy whose threshold lies above that never
- * fires, however heavy the load: 64 requests at a time, of 2168 tokens each, fill 0.36 of a
+ * fires, however heavy the load: 64 requests at a time, of 2168 tokens each, fill 0.361 of a
  * cache of 384000 tokens, and a threshold of 0.9 is out of reach until requests hold 5400.
  *
  * The bound counts every token of every request once. A prefix cache makes it lower, never
@@ -10,7 +10,8 @@
 
 #include <stdbool.h>
 
-/* 0 where it is not known. */
+/* Of one engine: of several, kv_pressure is the fullest one's, so that the one with the least
+ * cache decides, and not their sum. 0 where it is not known. */
 struct adp_reach {
     double capacity_tokens; /* what the cache holds */
     double concurrency;     /* requests that run at one time, at most */
@@ -27,7 +28,7 @@ double adp_reach_ceiling(const struct adp_reach *reach);
  * [any] */
 bool adp_reach_is_short_of(const struct adp_reach *reach, double threshold, bool strict);
 
-/* Why not, and what it would take: "64 requests of 2168 tokens fill 0.36 of a cache of …". */
+/* Why not, and what it would take: "64 requests of 2168 tokens fill 0.361 of a cache of …". */
 enum { ADP_REACH_WHY = 192 };
 void adp_reach_why(const struct adp_reach *reach, double threshold,
                    char to[ADP_REACH_WHY]);

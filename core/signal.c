@@ -689,11 +689,13 @@ bool adp_signals_nearest(const struct adp_signals *set, uint32_t signal,
     return nearest.near > 0;
 }
 
+enum { PARTS = 3 };
+static const char *const suffixes[PARTS] = { "_bucket", "_count", "_sum" };
+
 /* The family of a histogram's series: without the suffix. */
 static struct adp_str family(struct adp_str name)
 {
-    static const char *const suffixes[] = { "_bucket", "_count", "_sum" };
-    for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) {
+    for (size_t i = 0; i < PARTS; i++) {
         size_t n = strlen(suffixes[i]);
         if (name.n > n && memcmp(name.p + name.n - n, suffixes[i], n) == 0)
             return (struct adp_str) { name.p, name.n - n };
@@ -703,8 +705,10 @@ static struct adp_str family(struct adp_str name)
 
 static bool is_named(struct adp_str metric, const char *name)
 {
-    struct adp_str asked = family((struct adp_str) { name, strlen(name) });
-    return adp_str_same(asked, family(metric));
+    struct adp_str of = family(metric);
+    if (!of.n || strncmp(name, of.p, of.n) != 0)
+        return false;
+    return family((struct adp_str) { name, strlen(name) }).n == of.n;
 }
 
 static bool is_sign_of_life(struct adp_str metric)
@@ -740,6 +744,8 @@ bool adp_signals_uses(const struct adp_signals *set, struct adp_str metric)
     return false;
 }
 
+enum { FAMILY_MAX = 512 }; /* a longer one is named by each of its parts */
+
 /* True when series i is the first of its name, and of its histogram. */
 static bool is_first_of_family(const struct adp_metrics *m, uint32_t i)
 {
@@ -747,9 +753,14 @@ static bool is_first_of_family(const struct adp_metrics *m, uint32_t i)
     if (adp_metrics_find(m, name.p, name.n) != i)
         return false;
     struct adp_str base = family(name);
-    for (uint32_t before = 0; base.n < name.n && before < i; before++) {
-        struct adp_str other = adp_metrics_at(m, before)->name, of = family(other);
-        if (of.n < other.n && adp_str_same(of, base))
+    char other[FAMILY_MAX + 8]; /* and the longest suffix */
+    if (base.n == name.n || base.n > FAMILY_MAX)
+        return true;
+    memcpy(other, base.p, base.n);
+    for (size_t k = 0; k < PARTS; k++) {
+        size_t n = strlen(suffixes[k]);
+        memcpy(other + base.n, suffixes[k], n);
+        if (adp_metrics_find(m, other, base.n + n) < i) /* none is the largest */
             return false;
     }
     return true;

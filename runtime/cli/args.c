@@ -16,7 +16,7 @@ static const struct adp_option help = { 'h', "help", NULL, NULL };
 
 int adp_args_wrong(const struct adp_args *args, const char *format, ...)
 {
-    char text[512];
+    char text[4096]; /* a long word too: it is veiled before it is cut */
     va_list list;
     va_start(list, format);
     vsnprintf(text, sizeof text, format, list);

@@ -5,6 +5,8 @@
  * Parses, reads the pages, asks the host; what comes out is explain.c's. */
 #include "core/error.h"
 #include "core/number.h"
+#include "core/promtext.h"
+#include "core/veil.h"
 #include "runtime/cli/args.h"
 #include "runtime/cli/explain.h"
 #include "runtime/cli/page_file.h"
@@ -18,7 +20,7 @@
 
 enum { OPT_METRICS = 'm', OPT_INTERVAL = 256, OPT_REQUEST_ID, OPT_FACT };
 
-enum { MOST_PAGES = 2 };
+enum { MOST_PAGES = 2, CAPACITY_SERIES = 16384 };
 
 static const struct adp_option options[] = {
     { 'c', "config", "FILE", "the configuration to decide by" },
@@ -167,6 +169,7 @@ static int check(struct adp_args *args, const struct asked *asked)
 /* -1: go on; else what to exit with. */
 static int parse(struct adp_args *args, struct asked *ret)
 {
+    char shown[256];
     int wrong = -1;
     for (int o; wrong < 0 && (o = adp_args_next(args)) != ADP_ARGS_END;) {
         switch (o) {
@@ -195,7 +198,8 @@ static int parse(struct adp_args *args, struct asked *ret)
             ret->json = true;
             break;
         case ADP_ARGS_OPERAND:
-            return adp_args_wrong(args, "takes no operand, found \"%s\"", args->value);
+            adp_veil(args->value, shown, sizeof shown);
+            return adp_args_wrong(args, "takes no operand, found \"%s\"", shown);
         default:
             return args->exit;
         }
@@ -272,6 +276,41 @@ static int answer(const struct adp_explained *e, const struct asked *asked,
     return code < 0 ? adp_error_set(err, code, "out of memory") : 0;
 }
 
+/* What kv_capacity's source tells of the least engine: the signal itself is their sum. */
+static double least_capacity(const adp_runtime *runtime, const struct page *page)
+{
+    const struct adp_signals *set = adp_host_config(runtime)->signals;
+    const struct adp_reading *readings = adp_host_readings(runtime);
+    int at = adp_signals_find(set, "kv_capacity");
+    if (at < 0 || !readings || readings[at].why != ADP_WHY_PRESENT ||
+        readings[at].source < 0 ||
+        (uint32_t)readings[at].source >= adp_signals_sources(set, (uint32_t)at))
+        return 0;
+    const struct adp_expr *source =
+        adp_signals_source(set, (uint32_t)at, (uint32_t)readings[at].source, NULL);
+    struct adp_rename renames[ADP_MAX_RENAMES];
+    struct adp_moment moment = { .renames = renames,
+                                 .n_renames = adp_signals_renames(set) };
+    for (uint32_t i = 0; i < moment.n_renames; i++)
+        renames[i] = adp_signals_renamed(set, i);
+    struct adp_metrics *metrics = NULL;
+    struct adp_scratch *scratch = NULL;
+    struct adp_value value;
+    double lo, hi, least = 0;
+    adp_signals_range(set, (uint32_t)at, &lo, &hi);
+    if (adp_metrics_create(&metrics) == 0 &&
+        adp_scratch_create(&scratch, CAPACITY_SERIES) == 0 &&
+        adp_promtext_read(metrics, page->text, page->len, NULL, NULL) == 0) {
+        moment.now = metrics;
+        if (adp_expr_evaluate(source, &moment, ADP_AGG_MIN, lo, hi, scratch, &value) ==
+            ADP_WHY_PRESENT)
+            least = value.value;
+    }
+    adp_scratch_destroy(scratch);
+    adp_metrics_destroy(metrics);
+    return least;
+}
+
 static int ask(adp_runtime *runtime, struct asked *asked, struct moment *moment,
                adp_error *err)
 {
@@ -286,6 +325,8 @@ static int ask(adp_runtime *runtime, struct asked *asked, struct moment *moment,
         code = adp_lane_open(&lane, runtime, err);
     if (code < 0)
         return code;
+    if (asked->n_pages)
+        e.capacity_tokens = least_capacity(runtime, &asked->pages[asked->n_pages - 1]);
     code = adp_host_explain(lane, &asked->facts, &e.decision, &e.why);
     if (code < 0)
         adp_error_set(err, code, "the runtime does not decide");

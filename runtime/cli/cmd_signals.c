@@ -5,12 +5,14 @@
 #include "core/error.h"
 #include "core/history.h"
 #include "core/promtext.h"
+#include "core/veil.h"
 #include "runtime/analysis/account.h"
 #include "runtime/cli/access.h"
 #include "runtime/cli/args.h"
 #include "runtime/cli/page_file.h"
 #include "runtime/cli/say.h"
 #include "runtime/config/config.h"
+#include "runtime/scrape/ending.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,13 +127,15 @@ static int check(struct adp_args *args, struct asked *a)
         return adp_args_wrong(args, "tokens and certificates go with a URL");
     if (!a->as.cert_file != !a->as.key_file)
         return adp_args_wrong(args, "--cert-file and --key-file go together");
+    char shown[256];
+    adp_veil(a->twice ? a->twice : "", shown, sizeof shown);
     if (a->is_url && a->twice &&
         (!adp_config_duration(a->twice, &a->apart_ns) || a->apart_ns < 50000000u))
         return adp_args_wrong(
             args,
             "--twice takes, behind a URL, a time of at least 50ms with its unit, such "
             "as 10s, found \"%s\"",
-            a->twice);
+            shown);
     if (a->interval_ns && (a->is_url || !a->twice))
         return adp_args_wrong(args, "--interval is the time between two files: --twice "
                                     "PAGE");
@@ -160,11 +164,11 @@ struct pages {
 
 /* Lines that were left out are said: a signal may be absent because of them. */
 static int read_text(struct pages *p, const char *name, const char *text, size_t len,
-                     struct adp_error *err)
+                     enum adp_promtext_format format, struct adp_error *err)
 {
     struct adp_promtext_found found = { 0 };
     struct adp_metrics *to = adp_history_next(p->history);
-    int code = adp_promtext_read(to, text, len, &found, err);
+    int code = adp_promtext_read_as(to, format, text, len, &found, err);
     if (code < 0 && err && !err->file[0])
         snprintf(err->file, sizeof err->file, "%s", name);
     if (code == 0 && found.bad_lines)
@@ -182,29 +186,60 @@ static void keep(struct pages *p)
     adp_history_keep(p->history, p->now_ns);
 }
 
+/* A file is read to its last byte, newline or not; but a number that was cut off is a shorter
+ * number. */
+static void note_ending(const char *name, const char *text, size_t len)
+{
+    uint32_t lines;
+    adp_page_ending(text, len, &lines);
+    if (lines)
+        adp_say(
+            "%s: the last line has no newline: if the file was cut, its number is too "
+            "short, and %s",
+            name,
+            lines > 1 ? "so is what is made of the lines before it of the same metric"
+                      : "it is not what the engine said");
+}
+
 static int read_file(struct pages *p, const char *name, struct adp_error *err)
 {
     char *text = NULL;
     size_t len = 0;
     int code = adp_page_file_read(name, &text, &len, err);
     if (code == 0)
-        code = read_text(p, name, text, len, err);
+        code = read_text(p, name, text, len, ADP_PROMTEXT_UNSAID, err);
+    if (code == 0)
+        note_ending(name, text, len);
     free(text);
     if (code == 0 && !adp_metrics_newest(p->now, &p->wall_s))
         p->wall_s = 0;
     return code;
 }
 
-/* How far two files are apart: as told, as their timestamps have it, or not known. */
-static uint64_t apart_ns(const struct asked *a, double before_s, double now_s)
+/* How far two files are apart: as told, as their timestamps have it, or not known. Refused:
+ * a second page that says it is not later. */
+static int apart_ns(const struct asked *a, double before_s, double now_s, uint64_t *ret,
+                    struct adp_error *err)
 {
-    if (a->interval_ns)
-        return a->interval_ns;
-    if (before_s != 0 && now_s > before_s && now_s - before_s < 1e6)
-        return (uint64_t)((now_s - before_s) * 1e9);
+    *ret = DEFAULT_INTERVAL_NS;
+    if (a->interval_ns) {
+        *ret = a->interval_ns;
+        return 0;
+    }
+    if (before_s != 0 && now_s != 0 && !(now_s > before_s))
+        return adp_error_set(
+            err, ADP_EINVAL,
+            "%s, by its newest timestamp, is %s %s, and growth goes from "
+            "the earlier page to the later; --interval TIME says how far "
+            "they are apart",
+            a->twice, now_s == before_s ? "as old as" : "older than", a->page);
+    if (before_s != 0 && now_s != 0 && now_s - before_s < 1e9) {
+        *ret = (uint64_t)((now_s - before_s) * 1e9);
+        return 0;
+    }
     adp_say("the pages do not say how far they are apart: rates take them as 1 s; "
             "--interval TIME says otherwise");
-    return DEFAULT_INTERVAL_NS;
+    return 0;
 }
 
 static int read_files(struct pages *p, struct adp_error *err)
@@ -216,8 +251,10 @@ static int read_files(struct pages *p, struct adp_error *err)
     double before_s = p->wall_s;
     keep(p);
     code = read_file(p, a->twice, err);
+    uint64_t apart = 0;
     if (code == 0)
-        p->now_ns += apart_ns(a, before_s, p->wall_s);
+        code = apart_ns(a, before_s, p->wall_s, &apart, err);
+    p->now_ns += apart;
     return code;
 }
 
@@ -244,7 +281,12 @@ static int read_round(struct pages *p, struct adp_scraper *scraper, struct adp_e
         return adp_error_set(err, ADP_EIO, "%s", round.failures[0].text);
     p->now_ns = mono_ns();
     p->wall_s = wall_s();
-    return read_text(p, adp_scraper_name(scraper, 0), round.page, round.len, err);
+    if (round.cut_lines)
+        adp_say("%s: the last line has no newline and may be cut: %u lines of its metric "
+                "left out",
+                adp_scraper_name(scraper, 0), round.cut_lines);
+    return read_text(p, adp_scraper_name(scraper, 0), round.page, round.len, round.format,
+                     err);
 }
 
 static int read_url(struct pages *p, struct adp_error *err)

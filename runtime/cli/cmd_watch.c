@@ -15,6 +15,7 @@
 #include "runtime/cli/stop.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,7 +81,8 @@ const struct adp_command adp_cmd_watch = {
         "  --policy kv_threshold:threshold=0.9 --policy queue_depth:max_waiting=32",
     .exits =
         "0    the time is over, and there are samples\n"
-        "2    bad usage, a policy or configuration that cannot be used, no page at all,\n"
+        "2    bad usage, a policy or configuration that cannot be used, no sample at "
+        "all,\n"
         "     a log that cannot be written\n"
         "130  stopped by SIGINT, 143 by SIGTERM; the finding is printed all the same",
     .run = run,
@@ -90,6 +92,8 @@ struct request {
     const char *config, *out;
     uint64_t for_ns, every_ns, timeout_ns; /* 0: not given */
     bool append;
+    int lock;  /* the log, held; -1: not */
+    bool made; /* by lock_file */
     const char *policies[ADP_CONFIG_MAX_POLICIES];
     uint32_t n_policies;
     struct adp_scrape_target as; /* what --bearer-file and the like say */
@@ -213,7 +217,19 @@ static int parse(struct adp_args *args, struct request *r)
 
 /* --- the file --- */
 
-/* The last byte ends a line, and the first line is one of a log. */
+/* Each line of a log, ours or the Python AdmitPerf's, begins with when it was. Other JSON may
+ * have any key of ours further on. */
+static bool begins_as_ours(const char *line)
+{
+    static const char at[] = "{\"at\":";
+    if (strncmp(line, at, sizeof at - 1) != 0)
+        return false;
+    line += sizeof at - 1;
+    line += *line == ' ';
+    return *line >= '0' && *line <= '9';
+}
+
+/* The first line is one of a log. */
 static bool is_log(FILE *f)
 {
     static const char *const keys[] = { "\"signals\"", "\"verdict\"", "\"outcome\"",
@@ -222,7 +238,8 @@ static bool is_log(FILE *f)
     size_t cap = 0;
     bool known = false;
     ssize_t n = getline(&line, &cap, f);
-    for (size_t i = 0; n > 0 && line[0] == '{' && i < sizeof keys / sizeof keys[0]; i++)
+    for (size_t i = 0; n > 0 && begins_as_ours(line) && i < sizeof keys / sizeof keys[0];
+         i++)
         known |= strstr(line, keys[i]) != NULL;
     free(line);
     return known;
@@ -236,7 +253,8 @@ static bool holds_failures_only(const char *path)
     size_t cap = 0;
     bool only = f != NULL;
     for (ssize_t n; only && (n = getline(&line, &cap, f)) > 0;)
-        only = line[0] == '{' && line[n - 1] == '\n' && strstr(line, "\"scrape_error\":");
+        only = begins_as_ours(line) && line[n - 1] == '\n' &&
+               strstr(line, ",\"scrape_error\":\"");
     free(line);
     if (f)
         fclose(f);
@@ -286,6 +304,40 @@ static bool check_file(const struct request *r)
     return log && whole;
 }
 
+/* Keeps the file for this watch until it ends: two that are started together on a fresh one
+ * both find it empty. Apart from the lock the log takes for each write. False: said on
+ * stderr. --append shares. */
+static bool lock_file(struct request *r)
+{
+    struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+    struct stat st;
+    if (r->append)
+        return true;
+    r->made = stat(r->out, &st) < 0;
+    r->lock = open(r->out, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (r->lock < 0) {
+        adp_say("%s: %s", r->out, strerror(errno));
+        return false;
+    }
+    if (fcntl(r->lock, F_OFD_SETLK, &all) < 0 && (errno == EAGAIN || errno == EACCES)) {
+        r->made = false;
+        adp_say("%s is being written by another watch; -o FILE writes elsewhere", r->out);
+        return false;
+    }
+    return check_file(r); /* nobody's by now, or what another has left */
+}
+
+static void unlock_file(struct request *r)
+{
+    struct stat st;
+    if (r->lock < 0)
+        return;
+    if (r->made && fstat(r->lock, &st) == 0 && st.st_size == 0)
+        unlink(r->out); /* ours, and nothing came of it */
+    close(r->lock);
+    r->lock = -1;
+}
+
 /* --- the configuration --- */
 
 static void add_target(struct request *r, const struct adp_scrape_setting *s)
@@ -316,6 +368,21 @@ static void set_targets(struct request *r, const struct adp_config *config)
     for (uint32_t i = 0; !r->n_urls && i < config->n_scrape; i++)
         if (config->scrape[i].url) /* a draft may lack it */
             add_target(r, &config->scrape[i]);
+}
+
+/* Of a pool pages are held (scrape.h), stamped with when they were measured. As long as that
+ * they are no older than a signal may be, or one that misses a scrape would take the pool's
+ * readings with it. */
+static void hold_as_long(const struct request *r, struct adp_signals *set)
+{
+    uint64_t longest = 0;
+    for (uint32_t i = 0; i < r->n_targets; i++)
+        if (r->targets[i].interval_ns > longest)
+            longest = r->targets[i].interval_ns;
+    uint64_t least = adp_scrape_held_ns(longest) + longest;
+    for (uint32_t i = 0; r->n_targets > 1 && i < adp_signals_count(set); i++)
+        if (adp_signals_age_limit(set, i) < least)
+            adp_signals_max_age(set, i, least);
 }
 
 /* Behind the file's own, or, without a file, instead of what stands in for them. None is
@@ -356,7 +423,9 @@ static int configure(struct request *r, struct adp_config **ret, adp_errors *err
         adp_config_destroy(c);
         return code;
     }
-    /* What is asked about is a sample just taken: max_age is no matter of the interval. */
+    /* What is asked about is a sample just taken: max_age is no matter of the interval. What
+     * is held of a pool counts as long as it is held. */
+    hold_as_long(r, c->signals);
     c->n_scrape = 0;
     c->has_scrape = c->has_serve = false;
     r->scene = (struct adp_host_scene) { .experiment = c->experiment,
@@ -486,7 +555,7 @@ static int conclude(const char *program, const struct request *r,
     if (!w->samples) {
         adp_say(w->failures || !stopped ? "there is no sample, so there is no finding"
                                         : "stopped before the first sample");
-        return stopped ? 128 + stopped : ADP_EXIT_BAD;
+        return ADP_EXIT_BAD;
     }
     if (adp_report_read(&r->out, 1, &report, &err) < 0) {
         adp_say_error(&err);
@@ -561,7 +630,7 @@ static int run_request(struct adp_args *args, struct request *r)
     struct adp_watched watched = { 0 };
     struct adp_error err = { 0 };
     adp_runtime *runtime = NULL;
-    if (!check_file(r) || open_runtime(r, &runtime) < 0)
+    if (!check_file(r) || !lock_file(r) || open_runtime(r, &runtime) < 0)
         return ADP_EXIT_BAD;
     int code = watch(r, runtime, stop, &watched);
     int closed = adp_runtime_close(runtime, &err);
@@ -580,8 +649,10 @@ static int run(struct adp_args *args)
         return ADP_EXIT_BAD;
     }
     r->out = DEFAULT_OUT;
+    r->lock = -1;
     r->for_ns = DEFAULT_FOR_NS;
     int code = run_request(args, r);
+    unlock_file(r);
     free(r);
     return code;
 }

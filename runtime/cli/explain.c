@@ -108,26 +108,44 @@ static void print_gate(const struct adp_gate_state *g, int width)
                adp_page_value(fabs(g->distance)).text);
 }
 
-/* What is disclosed, and the capacity that the engine tells where none is. */
+/* What is disclosed, and the capacity that the engine tells where none is: one engine's, as
+ * the concurrency is; of several the least, since kv_pressure is the fullest's. */
 static struct adp_reach reach_of(const struct adp_explained *e)
 {
     struct adp_reach reach = adp_host_config(e->runtime)->reach;
-    int capacity = adp_signals_find(signals(e), "kv_capacity");
-    if (!(reach.capacity_tokens > 0) && capacity >= 0 &&
-        is_present(e, (uint32_t)capacity))
-        reach.capacity_tokens = e->why.value[capacity];
+    if (!(reach.capacity_tokens > 0))
+        reach.capacity_tokens = e->capacity_tokens;
     return reach;
+}
+
+/* kv_pressure as it reads above what there can be; else NaN. */
+static double passed(const struct adp_explained *e, const struct adp_reach *reach)
+{
+    int kv = adp_signals_find(signals(e), "kv_pressure");
+    bool above = adp_reach_known(reach) && kv >= 0 && is_present(e, (uint32_t)kv) &&
+                 e->why.value[kv] > adp_reach_ceiling(reach);
+    return above ? e->why.value[kv] : (double)NAN;
 }
 
 static void print_reach(const struct adp_explained *e)
 {
     struct adp_reach reach = reach_of(e);
-    char words[ADP_REACH_WORDS];
+    char words[ADP_REACH_WORDS], why[ADP_REACH_WHY];
+    double read = passed(e, &reach);
     for (uint32_t i = 0; i < e->why.n_gates; i++) {
         const struct adp_gate_state *g = &e->why.gates[i];
-        if (g->has_threshold &&
-            adp_host_out_of_reach(&reach, g->signal, g->op, g->threshold, words))
+        if (!g->has_threshold ||
+            !adp_host_out_of_reach(&reach, g->signal, g->op, g->threshold, words))
+            continue;
+        if (isnan(read)) {
             printf("  rule %u  %s\n", g->rule, words);
+            continue;
+        }
+        adp_reach_why(&reach, g->threshold, why);
+        printf("  rule %u  by capacity kv_pressure could not reach %s, yet it reads %s, "
+               "above the most that there can be: %s; so one of these is wrong\n",
+               g->rule, adp_page_value(g->threshold).text, adp_page_value(read).text,
+               why);
     }
 }
 

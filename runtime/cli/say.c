@@ -3,6 +3,7 @@
 #include "runtime/cli/say.h"
 
 #include "core/error.h"
+#include "core/veil.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -12,8 +13,9 @@
 static void say(const char *name, const char *format, va_list args)
 {
     struct adp_error e = { .code = ADP_EINVAL };
-    char line[sizeof e.text * 4];
-    vsnprintf(e.text, sizeof e.text, format, args);
+    char text[sizeof e.text * 8], line[sizeof e.text * 4];
+    vsnprintf(text, sizeof text, format, args); /* cut only when veiled */
+    adp_veil_words(text, e.text, sizeof e.text);
     adp_error_format(&e, line, sizeof line);
     fprintf(stderr, "%s%s\n", name, line);
 }
@@ -36,8 +38,11 @@ void adp_say_plain(const char *format, ...)
 
 void adp_say_error(const struct adp_error *err)
 {
+    struct adp_error shown = *err;
     char line[(sizeof err->file + sizeof err->text) * 4];
-    adp_error_format(err, line, sizeof line);
+    adp_veil(err->file, shown.file, sizeof shown.file);
+    adp_veil_words(err->text, shown.text, sizeof shown.text);
+    adp_error_format(&shown, line, sizeof line);
     fprintf(stderr, "admitperf: %s\n", line);
 }
 

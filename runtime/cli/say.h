@@ -9,7 +9,8 @@
 #include <stdio.h>
 
 /* "admitperf: TEXT" and a line feed on stderr; adp_say_plain leaves the name out. Foreign
- * bytes in it cannot drive a terminal. */
+ * bytes in it cannot drive a terminal, and what looks like an address is shown without its
+ * secrets (core/veil.h). */
 void adp_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void adp_say_plain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -44,11 +44,25 @@ static int take_page(const struct adp_watch *w, adp_lane *lane,
 {
     struct adp_error note = { 0 };
     adp_decision decision = { .size = sizeof decision };
-    int code = adp_runtime_publish_text(w->runtime, round->page, round->len, &note);
+    int code =
+        adp_host_publish_page(w->runtime, round->page, round->len, round->format, &note);
     if (code < 0)
         return take_refusal(w, &note, so_far, err);
-    if (code > 0 && w->on_note)
+    if (code == 0 && round->cut_lines)
+        code = adp_error_set(&note, ADP_NOTE,
+                             "the last line has no newline and may be cut: %u lines of "
+                             "its metric left out",
+                             round->cut_lines);
+    if (code == ADP_NOTE && w->on_note) {
+        bool one = !(round->came & (round->came - 1)) && round->came;
+        uint32_t at = 0;
+        while (one && !(round->came >> at & 1))
+            at++;
+        if (!note.file[0])
+            snprintf(note.file, sizeof note.file, "%s",
+                     one ? adp_scraper_name(w->scraper, at) : "the joined page");
         w->on_note(w->ctx, &note);
+    }
     so_far->samples++;
     if (w->decides && (code = adp_host_sample(lane, &decision)) < 0)
         return adp_error_set(err, code, "the runtime does not decide");

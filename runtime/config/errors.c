@@ -5,9 +5,11 @@
  *  2. The same sentence at the same place is kept once: a mapping that is used through an
  *     alias is checked at each use, but it is wrong only once.
  *  3. Never longer than ADP_CONFIG_MAX_ERRORS and one that says so.
- *  4. Out of memory: the error is not kept. Whoever adds must know by other means that
+ *  4. Nothing that may be a secret is in a text: addresses are veiled.
+ *  5. Out of memory: the error is not kept. Whoever adds must know by other means that
  *     something failed. */
 #include "core/error.h"
+#include "core/veil.h"
 #include "runtime/config/config.h"
 
 #include <stdarg.h>
@@ -59,11 +61,12 @@ void adp_errors_add(struct adp_errors *errors, int code, const char *file,
 {
     if (errors->n > ADP_CONFIG_MAX_ERRORS)
         return;
-    char text[sizeof errors->list->text];
+    char written[sizeof errors->list->text], text[sizeof written];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    vsnprintf(written, sizeof written, format, args);
     va_end(args);
+    adp_veil_words(written, text, sizeof text);
     struct adp_error error = { 0 };
     adp_error_at(&error, code, file, at.line, at.column, "%s", text);
 

@@ -3,6 +3,7 @@
 #include "runtime/config/read.h"
 
 #include "core/error.h"
+#include "core/veil.h"
 #include "core/number.h"
 
 #include <math.h>
@@ -26,13 +27,14 @@ struct adp_phrase adp_phrase_found(const struct adp_node *node)
     else if (node->kind == ADP_NODE_LIST)
         snprintf(phrase.text, sizeof phrase.text, "a list");
     else if (node->kind == ADP_NODE_SCALAR && !adp_node_is_nothing(node)) {
-        size_t len = strnlen(node->text, SHOWN_BYTES + 1);
+        char shown[SHOWN_BYTES + 8];
+        adp_veil(node->text, shown, sizeof shown);
+        size_t len = strnlen(shown, SHOWN_BYTES + 1);
         bool cut = len > SHOWN_BYTES;
         /* Never in the middle of a character. */
-        while (len > SHOWN_BYTES ||
-               (cut && ((unsigned char)node->text[len] & 0xc0) == 0x80))
+        while (len > SHOWN_BYTES || (cut && ((unsigned char)shown[len] & 0xc0) == 0x80))
             len--;
-        snprintf(phrase.text, sizeof phrase.text, "\"%.*s%s\"", (int)len, node->text,
+        snprintf(phrase.text, sizeof phrase.text, "\"%.*s%s\"", (int)len, shown,
                  cut ? "..." : "");
     }
     return phrase;

@@ -3,6 +3,7 @@
 #include "runtime/config/sections.h"
 
 #include <string.h>
+#include <strings.h>
 
 #define DEFAULT_INTERVAL_NS 1000000000u
 enum { MAX_URL = 2048 };
@@ -14,9 +15,9 @@ static void read_url(struct adp_doc *doc, const struct adp_key *key,
     if (!adp_read_is(doc, key, value, ADP_NODE_SCALAR))
         return;
     const char *url = value->text, *host = NULL;
-    if (strncmp(url, "http://", 7) == 0)
+    if (strncasecmp(url, "http://", 7) == 0)
         host = url + 7;
-    else if (strncmp(url, "https://", 8) == 0)
+    else if (strncasecmp(url, "https://", 8) == 0)
         host = url + 8;
     else if (strncmp(url, "unix:/", 6) == 0)
         host = url + 6;

@@ -4,6 +4,8 @@
  * so that a file of nothing but '[' ends at the first one too many. */
 #include "runtime/config/tree.h"
 
+#include "core/veil.h"
+
 #include <string.h>
 #include <yaml.h>
 
@@ -130,9 +132,11 @@ static enum step append_pair(struct builder *b, struct frame *frame,
     }
     const struct adp_item *before = find_item(frame->node->items, key->text);
     if (before) {
+        char shown[65];
+        adp_veil(key->text, shown, sizeof shown);
         adp_doc_error(b->doc, ADP_EINVAL, key->at,
-                      "duplicate key, found \"%.64s\" again, expected it once (line %u)",
-                      key->text, before->key->at.line);
+                      "duplicate key, found \"%s\" again, expected it once (line %u)",
+                      shown, before->key->at.line);
         return STEP_ON;
     }
     return append(b, frame, key, value);

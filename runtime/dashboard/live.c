@@ -171,7 +171,7 @@ static void look(struct adp_live *live, const struct adp_scrape_round *round)
                 round->failures[0].text);
         return;
     }
-    if (adp_supply_read(live->supply, round->page, round->len,
+    if (adp_supply_read(live->supply, round->page, round->len, round->format,
                         (uint64_t)(clock_s(CLOCK_MONOTONIC) * 1e9),
                         clock_s(CLOCK_REALTIME), &err) < 0)
         no_page(live, at, adp_scrape_why_word(ADP_SCRAPE_NOT_METRICS), err.text);

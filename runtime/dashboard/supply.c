@@ -50,12 +50,13 @@ void adp_supply_destroy(struct adp_supply *supply)
 }
 
 int adp_supply_read(struct adp_supply *supply, const char *text, size_t len,
-                    uint64_t now_ns, double wall_s, struct adp_error *err)
+                    enum adp_promtext_format format, uint64_t now_ns, double wall_s,
+                    struct adp_error *err)
 {
     struct adp_metrics *page = adp_history_next(supply->history);
     struct adp_account *account = &supply->account;
     struct adp_moment moment;
-    int e = adp_promtext_read(page, text, len, NULL, err);
+    int e = adp_promtext_read_as(page, format, text, len, NULL, err);
     if (e)
         return e;
     if (wall_s == 0 && !adp_metrics_newest(page, &wall_s))
@@ -121,7 +122,8 @@ int adp_supply_file_json(const char *path, FILE *to, struct adp_error *err)
     int e = read_file(path, &text, &len, err);
     if (!e)
         e = adp_supply_create(&supply, err);
-    if (!e && (e = adp_supply_read(supply, text, len, first_ns, 0, &wrong)) < 0)
+    if (!e && (e = adp_supply_read(supply, text, len, ADP_PROMTEXT_UNSAID, first_ns, 0,
+                                   &wrong)) < 0)
         adp_error_set(err, e, "%s:%u: %s", path, wrong.line, wrong.text);
     if (!e) {
         supply->account.name = path;

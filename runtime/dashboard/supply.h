@@ -4,6 +4,7 @@
 #ifndef ADP_DASHBOARD_SUPPLY_H
 #define ADP_DASHBOARD_SUPPLY_H
 
+#include "core/promtext.h"
 #include "runtime/analysis/account.h"
 
 #include <stddef.h>
@@ -18,9 +19,10 @@ void adp_supply_destroy(struct adp_supply *supply);
 
 /* Reads the page that came at these times; growth is since one about ten seconds before.
  * `wall_s`, which timestamps are held against, may be 0: the newest of them. As
- * adp_promtext_read. */
+ * adp_promtext_read_as. */
 int adp_supply_read(struct adp_supply *supply, const char *text, size_t len,
-                    uint64_t now_ns, double wall_s, struct adp_error *err);
+                    enum adp_promtext_format format, uint64_t now_ns, double wall_s,
+                    struct adp_error *err);
 /* Of the page read last; `name` is the caller's to set. Borrowed until the next. */
 struct adp_account *adp_supply_account(struct adp_supply *supply);
 

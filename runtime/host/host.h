@@ -11,6 +11,7 @@
 #include "core/clock.h"
 #include "core/decide.h"
 #include "core/log.h"
+#include "core/promtext.h"
 #include "runtime/config/config.h"
 #include "runtime/loader/loader.h"
 
@@ -132,6 +133,10 @@ int adp_host_explain(adp_lane *lane, const adp_facts *facts, adp_decision *ret,
 /* Asks every policy about the metrics in force, for no request of anybody's: recorded as a
  * decision, and every ticket given back at once as not run. [hot] */
 int adp_host_sample(adp_lane *lane, adp_decision *ret);
+
+/* adp_runtime_publish_text of a page whose format was declared. [control] */
+int adp_host_publish_page(adp_runtime *rt, const char *page, size_t len,
+                          enum adp_promtext_format format, adp_error *err);
 
 /* Records that metrics could not be had; the ones in force stay, and age. ADP_ESTATE.
  * [control] */

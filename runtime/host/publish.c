@@ -50,21 +50,27 @@ static int note_bad_lines(const struct adp_promtext_found *found,
                         found->bad_lines, published->code ? "; " : "", published->text);
 }
 
-int adp_runtime_publish_text(adp_runtime *rt, const char *page, size_t len,
-                             adp_error *err)
+int adp_host_publish_page(adp_runtime *rt, const char *page, size_t len,
+                          enum adp_promtext_format format, adp_error *err)
 {
     struct adp_promtext_found found;
     adp_error note = { 0 };
     int code = adp_host_enter(rt, err);
     if (code < 0)
         return code;
-    code = adp_promtext_read(next_metrics(rt), page, len, &found, err);
+    code = adp_promtext_read_as(next_metrics(rt), format, page, len, &found, err);
     if (code == 0)
         code = publish(rt, found.bad_lines ? &note : err);
     if (code >= 0 && found.bad_lines)
         code = note_bad_lines(&found, &note, err);
     adp_host_leave(rt);
     return code;
+}
+
+int adp_runtime_publish_text(adp_runtime *rt, const char *page, size_t len,
+                             adp_error *err)
+{
+    return adp_host_publish_page(rt, page, len, ADP_PROMTEXT_UNSAID, err);
 }
 
 /* --- names --- */

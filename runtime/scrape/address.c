@@ -4,13 +4,15 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #define EXPECTED "expected http://HOST:PORT/metrics, https://HOST or unix:/SOCKET"
 
+/* Schemes may be written in any case (RFC 3986, 3.1). */
 static const char *behind(const char *text, const char *start)
 {
     size_t n = strlen(start);
-    return strncmp(text, start, n) == 0 ? text + n : NULL;
+    return strncasecmp(text, start, n) == 0 ? text + n : NULL;
 }
 
 bool adp_address_is(const char *text)
@@ -53,6 +55,29 @@ static int read_unix(const char *rest, struct adp_address *ret, struct adp_error
     return 0;
 }
 
+/* HOST, [ADDRESS] and perhaps :PORT, up to `end`: what is wrong, or NULL. */
+static const char *wrong_with(const char *host, const char *end)
+{
+    const char *colon = memchr(host, ':', (size_t)(end - host));
+    unsigned long port = 0;
+    if (*host == '[') {
+        const char *bracket = memchr(host, ']', (size_t)(end - host));
+        if (!bracket)
+            return "an address in brackets that are not closed, " EXPECTED;
+        if (bracket == host + 1 || (bracket + 1 < end && bracket[1] != ':'))
+            return "an address in brackets that is none, " EXPECTED;
+        colon = bracket + 1 < end ? bracket + 1 : NULL;
+    }
+    if (!colon)
+        return NULL;
+    for (const char *c = colon + 1; c < end; c++) {
+        if (*c < '0' || *c > '9')
+            return "a port that is no number, " EXPECTED;
+        port = port < 100000 ? port * 10 + (unsigned)(*c - '0') : port;
+    }
+    return port < 1 || port > 65535 ? "a port that is none, expected 1 to 65535" : NULL;
+}
+
 /* `host`: what follows the scheme of `len` bytes. */
 static int read_http(const char *text, size_t len, struct adp_address *ret,
                      struct adp_error *err)
@@ -66,6 +91,9 @@ static int read_http(const char *text, size_t len, struct adp_address *ret,
             bare = c + 1;
     if (bare == rest || *bare == ':')
         return adp_error_set(err, ADP_EINVAL, "an address without a host, " EXPECTED);
+    const char *wrong = wrong_with(bare, rest);
+    if (wrong)
+        return adp_error_set(err, ADP_EINVAL, "%s", wrong);
     const char *path = *rest == '/' ? "" : "/metrics";
     int shown = (int)strcspn(rest, "?#");
     struct adp_address at = { .socket = "" };

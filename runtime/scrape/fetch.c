@@ -6,7 +6,10 @@
  *  3. A redirect is followed by us and not by curl: once, and only to the same scheme, host
  *     and port, so that a token goes nowhere else.
  *  4. The environment's proxies are not used: engines stand beside us.
- *  5. curl's own words go into a text only for TLS, where they are about certificates. */
+ *  5. An answer is not believed when more than it announced lies behind it: what curl read
+ *     with it, and what waits in the socket when curl is through with it. What arrives
+ *     later, or encrypted, is not seen; never is it taken for the next answer.
+ *  6. curl's own words go into a text only for TLS, where they are about certificates. */
 #include "runtime/scrape/fetch.h"
 
 #include <curl/curl.h>
@@ -17,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 enum {
@@ -32,8 +36,11 @@ struct flight {
     struct curl_slist *headers;
     char *page; /* owned; kept from one asking to the next */
     size_t len, cap, head;
-    uint64_t arrived; /* bytes of body that came, also beyond the length announced */
-    bool flying, ended, redirected, chunked, openmetrics, head_too_long;
+    uint64_t arrived;     /* bytes of body that came, also beyond the length announced */
+    curl_socket_t socket; /* it made last; CURL_SOCKET_BAD: closed again */
+    bool excess;          /* bytes wait behind the answer */
+    bool flying, ended, redirected, chunked;
+    enum adp_promtext_format format;
     uint64_t spent_us; /* before the redirect */
     struct adp_fetched result;
     char error[CURL_ERROR_SIZE];
@@ -182,7 +189,7 @@ static const char *looks_like(const char *page, size_t len)
         return "the page is compressed, which was not asked for";
     if (page[i] == '<')
         return "the page is HTML or XML";
-    if (page[i] == '[' || (page[i] == '{' && i + 1 < len && page[i + 1] != '"'))
+    if (page[i] == '[') /* a brace may begin a sample: that is seen when it is read */
         return "the page is JSON";
     return NULL;
 }
@@ -206,21 +213,65 @@ static void judge_page(struct flight *f)
     else if (announced >= 0 && f->arrived > (uint64_t)announced)
         end(f, ADP_SCRAPE_CUT, "%lld bytes are announced and more came",
             (long long)announced);
+    else if (f->excess)
+        end(f, ADP_SCRAPE_CUT, "more came behind the end of the page");
     else if (announced < 0 && !f->chunked && f->page[f->len - 1] != '\n')
         /* Closing is the only end that such an answer has; so the format's must do. */
         end(f, ADP_SCRAPE_CUT,
             "the connection was closed in the middle of a line, after %zu bytes", f->len);
-    else if (f->openmetrics && !has_eof(f->page, f->len))
+    else if (f->format == ADP_PROMTEXT_OPENMETRICS && !has_eof(f->page, f->len))
         end(f, ADP_SCRAPE_CUT, "an OpenMetrics page without its # EOF, after %zu bytes",
             f->len);
     else {
         f->result.page = f->page;
         f->result.len = f->len;
+        f->result.format = f->format;
         end(f, ADP_SCRAPE_FINE, "%s", "");
     }
 }
 
 /* --- curl's callbacks --- */
+
+/* Line feeds are tolerated behind an answer, as RFC 9112, 2.2, has it. */
+static bool has_excess(curl_socket_t socket)
+{
+    char c[16];
+    ssize_t n = recv(socket, c, sizeof c, MSG_PEEK | MSG_DONTWAIT);
+    for (ssize_t i = 0; i < n; i++)
+        if (c[i] != '\r' && c[i] != '\n')
+            return true;
+    return false;
+}
+
+static void look_behind(struct flight *f, curl_socket_t socket)
+{
+    if (socket != CURL_SOCKET_BAD && strncasecmp(f->at->url, "https:", 6) != 0)
+        f->excess |= has_excess(socket);
+}
+
+static int on_open(void *ctx, curl_socket_t socket, curlsocktype purpose)
+{
+    struct flight *f = ctx;
+    (void)purpose;
+    f->socket = socket;
+    return CURL_SOCKOPT_OK;
+}
+
+/* curl closes before it says that the answer has ended. It does not say whose connection it
+ * is; mostly that of who opened it. */
+static int on_close(void *ctx, curl_socket_t socket)
+{
+    struct adp_fetch *fetch = ctx;
+    for (uint32_t i = 0; i < fetch->n; i++) {
+        struct flight *f = &fetch->flight[i];
+        if (f->socket != socket)
+            continue;
+        if (f->flying)
+            look_behind(f, socket);
+        f->socket = CURL_SOCKET_BAD;
+    }
+    return close(socket);
+}
 
 /* CURLOPT_MAXFILESIZE knows announced lengths only. */
 static size_t on_body(char *data, size_t size, size_t n, void *ctx)
@@ -267,6 +318,15 @@ static bool has(const char *text, size_t len, const char *word)
     return false;
 }
 
+static enum adp_promtext_format declared(const char *value, size_t len)
+{
+    char type[64]; /* and perhaps some of its parameters, which change nothing */
+    while (len && (value[len - 1] == '\r' || value[len - 1] == '\n'))
+        len--;
+    snprintf(type, sizeof type, "%.*s", len < sizeof type ? (int)len : 63, value);
+    return adp_promtext_format(type);
+}
+
 static size_t on_head(char *data, size_t size, size_t n, void *ctx)
 {
     struct flight *f = ctx;
@@ -277,12 +337,14 @@ static size_t on_head(char *data, size_t size, size_t n, void *ctx)
         end(f, ADP_SCRAPE_NOT_HTTP, "a head of more than %d bytes", HEAD_MAX);
         return 0;
     }
-    if (bytes >= 5 && memcmp(data, "HTTP/", 5) == 0) /* of one more answer */
-        f->chunked = f->openmetrics = false;
+    if (bytes >= 5 && memcmp(data, "HTTP/", 5) == 0) { /* of one more answer */
+        f->chunked = false;
+        f->format = ADP_PROMTEXT_UNSAID;
+    }
     if ((value = header(data, bytes, "transfer-encoding:", &len)))
         f->chunked = has(value, len, "chunked");
     else if ((value = header(data, bytes, "content-type:", &len)))
-        f->openmetrics = has(value, len, "application/openmetrics-text");
+        f->format = declared(value, len);
     return bytes;
 }
 
@@ -291,9 +353,10 @@ static int on_debug(CURL *easy, curl_infotype type, char *data, size_t size, voi
 {
     struct flight *f = ctx;
     (void)easy;
-    (void)data;
     if (type == CURLINFO_DATA_IN)
         f->arrived += size;
+    else if (type == CURLINFO_TEXT && has(data, size, "leftovers after chunking"))
+        f->excess = true;
     return 0;
 }
 
@@ -367,6 +430,7 @@ static void fly(struct adp_fetch *fetch, struct flight *f, uint64_t left_ms)
 {
     f->len = f->head = 0;
     f->arrived = 0;
+    f->excess = false;
     f->error[0] = '\0';
     curl_easy_setopt(f->easy, CURLOPT_TIMEOUT_MS, (long)(left_ms ? left_ms : 1));
     if (curl_multi_add_handle(fetch->multi, f->easy) == CURLM_OK)
@@ -446,6 +510,9 @@ static void redirect(struct adp_fetch *fetch, struct flight *f, long status)
 static void land(struct adp_fetch *fetch, struct flight *f, CURLcode code)
 {
     long status = 0;
+    curl_socket_t socket = CURL_SOCKET_BAD; /* kept open */
+    curl_easy_getinfo(f->easy, CURLINFO_ACTIVESOCKET, &socket);
+    look_behind(f, socket);
     curl_multi_remove_handle(fetch->multi, f->easy);
     f->flying = false;
     if (f->ended) /* by a callback, which then made curl fail */
@@ -531,7 +598,7 @@ static void set_tls(struct flight *f)
     }
 }
 
-static bool set_up(struct flight *f)
+static bool set_up(struct adp_fetch *fetch, struct flight *f)
 {
     f->easy = curl_easy_init();
     if (!f->easy)
@@ -551,6 +618,11 @@ static bool set_up(struct flight *f)
     curl_easy_setopt(f->easy, CURLOPT_DEBUGFUNCTION, on_debug);
     curl_easy_setopt(f->easy, CURLOPT_DEBUGDATA, (void *)f);
     curl_easy_setopt(f->easy, CURLOPT_VERBOSE, 1L); /* or on_debug is not called */
+    f->socket = CURL_SOCKET_BAD;
+    curl_easy_setopt(f->easy, CURLOPT_SOCKOPTFUNCTION, on_open);
+    curl_easy_setopt(f->easy, CURLOPT_SOCKOPTDATA, (void *)f);
+    curl_easy_setopt(f->easy, CURLOPT_CLOSESOCKETFUNCTION, on_close);
+    curl_easy_setopt(f->easy, CURLOPT_CLOSESOCKETDATA, (void *)fetch);
     if (f->at->socket[0])
         curl_easy_setopt(f->easy, CURLOPT_UNIX_SOCKET_PATH, f->at->socket);
     set_tls(f);
@@ -576,7 +648,7 @@ int adp_fetch_create(struct adp_fetch **ret, const struct adp_scrape_target *tar
         fetch->flight[i].target = &targets[i];
         fetch->flight[i].at = &at[i];
         fetch->n = i + 1;
-        fine = set_up(&fetch->flight[i]);
+        fine = set_up(fetch, &fetch->flight[i]);
     }
     if (!fine) {
         adp_fetch_destroy(fetch);
@@ -598,8 +670,8 @@ void adp_fetch_destroy(struct adp_fetch *fetch)
         curl_slist_free_all(f->headers);
         free(f->page);
     }
+    curl_multi_cleanup(fetch->multi); /* closes what is kept: on_close */
     free(fetch->flight);
-    curl_multi_cleanup(fetch->multi);
     free(fetch);
     curl_global_cleanup();
 }

@@ -73,13 +73,17 @@ static void put_labels(struct adp_line *page, const struct adp_series *s,
     adp_line_put(page, "}", 1);
 }
 
-void adp_pool_write(struct adp_line *page, const struct adp_metrics *metrics,
-                    const char *name, double measured_s)
+uint32_t adp_pool_write(struct adp_line *page, const struct adp_metrics *metrics,
+                        const char *name, double measured_s)
 {
-    uint32_t n = adp_metrics_count(metrics);
+    uint32_t n = adp_metrics_count(metrics), left_out = 0;
     for (uint32_t i = 0; i < n; i++) {
         const struct adp_series *s = adp_metrics_at(metrics, i);
         bool plain = is_plain(s->name);
+        if (s->n_labels == ADP_METRICS_MAX_LABELS) {
+            left_out++;
+            continue;
+        }
         if (plain)
             adp_line_put(page, s->name.p, s->name.n);
         put_labels(page, s, name, plain);
@@ -91,4 +95,5 @@ void adp_pool_write(struct adp_line *page, const struct adp_metrics *metrics,
         }
         adp_line_put(page, "\n", 1);
     }
+    return left_out;
 }

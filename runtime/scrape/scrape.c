@@ -6,6 +6,7 @@
 #include "runtime/scrape/scrape.h"
 
 #include "core/promtext.h"
+#include "runtime/scrape/ending.h"
 #include "runtime/scrape/fetch.h"
 #include "runtime/scrape/pool.h"
 #include "runtime/scrape/schedule.h"
@@ -27,8 +28,9 @@ struct target {
     const char *page; /* the last one's bytes, the wire's; while fresh */
     size_t len;
     uint64_t came_ns, came_wall_ns;
-    uint32_t bad_lines;
-    struct adp_metrics *metrics; /* owned; NULL with a single target */
+    uint32_t bad_lines, cut_lines;
+    enum adp_promtext_format format; /* as declared */
+    struct adp_metrics *metrics;     /* owned; NULL with a single target */
 };
 
 struct adp_scraper {
@@ -211,9 +213,13 @@ static void keep(struct adp_scraper *s, uint32_t i, const struct adp_fetched *go
     struct target *t = &s->target[i];
     struct adp_promtext_found found = { 0 };
     struct adp_error err = { 0 };
+    uint32_t cut;
+    size_t len = adp_page_ending(got->page, got->len, &cut);
     t->whole = false; /* what was read before is about to go */
-    int code = adp_promtext_read(t->metrics ? t->metrics : s->tried, got->page, got->len,
-                                 &found, &err);
+    if (!len)         /* it ends in its first metric, or it is no page at all */
+        len = got->len;
+    int code = adp_promtext_read_as(t->metrics ? t->metrics : s->tried, got->format,
+                                    got->page, len, &found, &err);
     if (code < 0) {
         char text[200];
         snprintf(text, sizeof text, "line %u: %.150s", err.line, err.text);
@@ -224,10 +230,16 @@ static void keep(struct adp_scraper *s, uint32_t i, const struct adp_fetched *go
              err.line ? text : err.text);
         return;
     }
+    if (cut && (len == got->len || !found.samples)) {
+        fail(s, i, ADP_SCRAPE_CUT, "the page ends in the middle of its first metric");
+        return;
+    }
     t->fresh = t->whole = true;
     t->page = got->page;
-    t->len = got->len;
+    t->len = len;
+    t->format = got->format;
     t->bad_lines = found.bad_lines;
+    t->cut_lines = cut;
     t->came_ns = now_ns(s);
     t->came_wall_ns = s->clock.wall_ns(s->clock.ctx);
     s->n_fresh++;
@@ -304,25 +316,65 @@ static bool is_over(const struct adp_scraper *s)
     return !waited_for || now_ns(s) >= s->opened_ns + s->patience_ns;
 }
 
+uint64_t adp_scrape_held_ns(uint64_t interval_ns)
+{
+    return 3 * interval_ns > HELD_AT_LEAST_NS ? 3 * interval_ns : HELD_AT_LEAST_NS;
+}
+
 static bool is_held(const struct adp_scraper *s, uint32_t i, uint64_t now)
 {
     const struct target *t = &s->target[i];
-    uint64_t most = 3 * t->schedule.interval_ns;
-    if (most < HELD_AT_LEAST_NS)
-        most = HELD_AT_LEAST_NS;
-    return t->whole && now - t->came_ns <= most;
+    return t->whole && now - t->came_ns <= adp_scrape_held_ns(t->schedule.interval_ns);
+}
+
+/* Is on the round's page. */
+static bool is_on(const struct adp_scraper *s, uint32_t i, uint64_t now)
+{
+    return s->target[i].fresh || is_held(s, i, now);
+}
+
+/* Pages that are fine each may be too much together: the largest is not taken, so that it
+ * costs itself and not the pool. */
+static void make_room(struct adp_scraper *s, uint64_t now)
+{
+    for (;;) {
+        uint64_t all = 0;
+        uint32_t largest = 0, most = 0;
+        for (uint32_t i = 0; i < s->n; i++) {
+            uint32_t n = is_on(s, i, now) ? adp_metrics_count(s->target[i].metrics) : 0;
+            all += n;
+            if (n >= most && n) {
+                most = n;
+                largest = i;
+            }
+        }
+        if (all <= ADP_METRICS_MAX_SERIES)
+            return;
+        char text[160];
+        snprintf(text, sizeof text,
+                 "its %u series are more than the others' %llu leave room for, %u in all",
+                 most, (unsigned long long)(all - most), ADP_METRICS_MAX_SERIES);
+        struct target *t = &s->target[largest];
+        if (t->fresh) {
+            s->n_fresh--;
+            fail(s, largest, ADP_SCRAPE_TOO_BIG, text);
+        }
+        t->fresh = t->whole = false;
+    }
 }
 
 static void write_pool(struct adp_scraper *s, struct adp_scrape_round *ret)
 {
     uint64_t now = now_ns(s);
     adp_line_clear(&s->page);
+    make_room(s, now);
+    ret->fresh = s->n_fresh;
     for (uint32_t i = 0; i < s->n; i++) {
         struct target *t = &s->target[i];
         bool held = !t->fresh && is_held(s, i, now);
         if (t->fresh || held)
-            adp_pool_write(&s->page, t->metrics, s->given[i].name,
-                           held ? (double)t->came_wall_ns * 1e-9 : 0.0);
+            ret->bad_lines += adp_pool_write(&s->page, t->metrics, s->given[i].name,
+                                             held ? (double)t->came_wall_ns * 1e-9 : 0.0);
         ret->held += held;
         ret->gone += !t->fresh && !held;
     }
@@ -330,8 +382,11 @@ static void write_pool(struct adp_scraper *s, struct adp_scrape_round *ret)
         fail(s, 0, ADP_SCRAPE_NO_MEMORY, "out of memory");
         return;
     }
+    if (!s->n_fresh)
+        return;
     ret->page = s->page.text ? s->page.text : "";
     ret->len = s->page.len;
+    ret->format = ADP_PROMTEXT_TEXT; /* ours, whatever theirs were */
 }
 
 static void close_round(struct adp_scraper *s, struct adp_scrape_round *ret)
@@ -342,11 +397,14 @@ static void close_round(struct adp_scraper *s, struct adp_scrape_round *ret)
     else if (s->n_fresh) {
         ret->page = s->target[0].page;
         ret->len = s->target[0].len;
+        ret->format = s->target[0].format;
     } else
         ret->gone = s->n;
     for (uint32_t i = 0; i < s->n; i++) {
-        if (s->target[i].fresh)
+        if (s->target[i].fresh) {
             ret->bad_lines += s->target[i].bad_lines;
+            ret->cut_lines += s->target[i].cut_lines;
+        }
         ret->came |= (uint64_t)s->target[i].fresh << i;
         ret->passed += s->target[i].schedule.passed;
         s->target[i].answered = s->target[i].fresh = s->target[i].in_round = false;

@@ -8,7 +8,8 @@
  *
  *  1. An absolute schedule (schedule.h): no drift, no burst after a stall; a target that
  *     has not answered yet is not asked again.
- *  2. A page is whole or it is not used. What went wrong is named (why.h), never a zero,
+ *  2. A page is whole or it is not used, but for one whose last line has no newline: that
+ *     metric is left out (ending.h). What went wrong is named (why.h), never a zero,
  *     and never an empty page.
  *  3. Of several targets the round's page holds every series with a label `target`. One
  *     that fails is held: its last page stays, its series stamped with the time they were
@@ -55,13 +56,18 @@ struct adp_scrape_round {
     const char *page; /* the text to publish; NULL: nothing came. Borrowed until the next
                          step */
     size_t len;
-    uint32_t fresh, held, gone; /* targets: on the page anew, held, not on it */
-    uint64_t came;              /* bit i: target i is on it anew */
+    enum adp_promtext_format format; /* what `page` is to be read as */
+    uint32_t fresh, held, gone;      /* targets: on the page anew, held, not on it */
+    uint64_t came;                   /* bit i: target i is on it anew */
     const struct adp_scrape_failure *failures; /* as page */
     uint32_t n_failures;
     uint32_t bad_lines; /* of the fresh pages, skipped */
+    uint32_t cut_lines; /* of the fresh pages: left out, since the last has no newline */
     uint64_t passed;    /* slots passed over since the first round, of all targets */
 };
+
+/* How long the last page of a pool's target is held when it fails. [any] */
+uint64_t adp_scrape_held_ns(uint64_t interval_ns);
 
 struct adp_scraper;
 

@@ -5,6 +5,7 @@
 #ifndef ADP_SCRAPE_WIRE_H
 #define ADP_SCRAPE_WIRE_H
 
+#include "core/promtext.h"
 #include "runtime/scrape/why.h"
 
 #include <stdbool.h>
@@ -20,6 +21,7 @@ struct adp_fetched {
     char text[256];   /* unless fine: the sentence behind the word, no secrets in it */
     const char *page; /* if fine; borrowed until this target is asked again */
     size_t len;
+    enum adp_promtext_format format; /* as declared by who sent it */
 };
 
 struct adp_wire {

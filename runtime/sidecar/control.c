@@ -78,7 +78,7 @@ static void take_round(struct adp_sidecar *s, const struct adp_scrape_round *rou
     adp_board_round(&s->board, round);
     if (!round->page)
         return;
-    int code = adp_runtime_publish_text(s->rt, round->page, round->len, &err);
+    int code = adp_host_publish_page(s->rt, round->page, round->len, round->format, &err);
     adp_board_published(&s->board, code >= 0);
     adp_board_readings(&s->board, s->rt);
     if (code < 0 || (code > 0 && !atomic_load(&s->board.ready)))

@@ -23,7 +23,8 @@ static void destroy(void)
 
 static struct adp_account *read_page(const char *page)
 {
-    ck_assert_int_eq(adp_supply_read(supply, page, strlen(page), 1000000000, 1.0, NULL),
+    ck_assert_int_eq(adp_supply_read(supply, page, strlen(page), ADP_PROMTEXT_UNSAID,
+                                     1000000000, 1.0, NULL),
                      0);
     adp_stand_read(adp_supply_account(supply), &stand);
     return adp_supply_account(supply);

@@ -243,14 +243,14 @@ static const struct {
       "policy: { use: kv_threshold, params: { threshold: 0.9 } }\n",
       "policy kv_threshold: kv_pressure cannot reach 0.9: 64 requests of 2168 tokens "
       "fill "
-      "0.36 of a cache of 384000, and it takes requests of 5400 tokens" },
+      "0.361 of a cache of 384000, and it takes requests of 5400 tokens" },
     { "disclosure: { kv_capacity_tokens: 384000, concurrency: 64, request_tokens: 2168 "
       "}\n"
       "policy: { use: no_admission }\n"
       "shadow: [ { use: kv_threshold, params: { threshold: 0.9 } } ]\n",
       "policy kv_threshold: kv_pressure cannot reach 0.9: 64 requests of 2168 tokens "
       "fill "
-      "0.36 of a cache of 384000, and it takes requests of 5400 tokens" },
+      "0.361 of a cache of 384000, and it takes requests of 5400 tokens" },
     { "disclosure: { kv_capacity_tokens: 384000, concurrency: 64, request_tokens: 2168 "
       "}\n"
       "policy: { use: kv_threshold, params: { threshold: 0.3 } }\n",

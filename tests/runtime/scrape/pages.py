@@ -153,6 +153,13 @@ PATHS = {
     "/redirect-token": to("/token"),
     "/short": says(lambda: answer(page(), length=len(page()) + 1)),
     "/long": says(lambda: answer(page(), length=len(page()) - 3)),
+    "/long-line": says(lambda: answer(WIDE * 8 + page(), length=len(WIDE) * 8)),
+    "/long-line-close": says(
+        lambda: answer(WIDE * 8 + page(), length=len(WIDE) * 8, more="Connection: close\r\n")
+    ),
+    "/chunk-more": says(lambda: CHUNKED + chunk(WIDE) * 8 + b"0\r\n\r\n" + page()),
+    "/chunk-in-number": says(lambda: CHUNKED + chunk(page()[:-3]) + b"0\r\n\r\n"),
+    "/one-cut": says(answer(b"vllm:num_requests_waiting 12")),
     "/no-newline": says(lambda: answer(page()[:-1])),
     "/chunked": says(lambda: CHUNKED + chunk(page()) + b"0\r\n\r\n"),
     "/chunk-cut": says(lambda: CHUNKED + chunk(page())),
@@ -162,6 +169,12 @@ PATHS = {
     "/close-cut": says(lambda: b"HTTP/1.0 200 OK\r\n\r\n" + page()[:-5]),
     "/nothing": says(b""),
     "/not-http": says(b"SSH-2.0-OpenSSH_9.2p1\r\n"),
+    # Five days after the epoch, in one format; five years, in the other.
+    "/stamped": says(answer(b"a 1 432000\n# EOF\n")),
+    "/stamped-openmetrics": says(
+        answer(b"a 1 432000\n# EOF\n", kind="Application/OpenMetrics-Text;version=1.0.0")
+    ),
+    "/stamped-unsaid": says(answer(b"a 1 432000\n# EOF\n", kind="text/html")),
     "/openmetrics": says(
         answer(b"a 1\n# EOF\n", kind="application/openmetrics-text; version=1.0.0")
     ),

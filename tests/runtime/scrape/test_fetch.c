@@ -29,6 +29,7 @@ struct got {
     char text[400];
     char page[4096];
     size_t len;
+    enum adp_promtext_format format;
 };
 
 /* One asking of `target`. */
@@ -45,6 +46,7 @@ static struct got fetch_target(const struct adp_scrape_target *target)
         ck_assert_uint_lt(round.len, sizeof got.page);
         memcpy(got.page, round.page, round.len);
         got.len = round.len;
+        got.format = round.format;
     } else {
         ck_assert_uint_eq(round.n_failures, 1);
         got.why = round.failures[0].why;
@@ -78,6 +80,35 @@ START_TEST(a_whole_page_is_had)
 }
 END_TEST
 
+START_TEST(a_last_line_without_its_newline_is_not_read)
+{
+    static const char *const paths[] = { "/no-newline", "/chunk-in-number" };
+    struct got got = fetch(paths[_i], 5000);
+    ck_assert_msg(got.why == ADP_SCRAPE_FINE, "%s", got.text);
+    ck_assert_int_eq(got.page[got.len - 1], '\n');
+    got.page[got.len] = '\0';
+    ck_assert_ptr_nonnull(strstr(got.page, "vllm:generation_tokens_total"));
+    ck_assert_ptr_null(strstr(got.page, "acme_temperature"));
+}
+END_TEST
+
+static const struct {
+    const char *path;
+    enum adp_promtext_format format;
+} said[] = {
+    { "/stamped", ADP_PROMTEXT_TEXT },
+    { "/stamped-openmetrics", ADP_PROMTEXT_OPENMETRICS },
+    { "/stamped-unsaid", ADP_PROMTEXT_UNSAID },
+};
+
+START_TEST(a_page_is_what_its_server_says_it_is)
+{
+    struct got got = fetch(said[_i].path, 5000);
+    ck_assert_msg(got.why == ADP_SCRAPE_FINE, "%s", got.text);
+    ck_assert_int_eq(got.format, said[_i].format);
+}
+END_TEST
+
 static const struct {
     const char *path;
     enum adp_scrape_why why;
@@ -102,6 +133,10 @@ static const struct {
     { "/redirect-scheme", ADP_SCRAPE_REDIRECT, "to another host or port" },
     { "/short", ADP_SCRAPE_CUT, "engine: cut: the connection was lost after" },
     { "/long", ADP_SCRAPE_CUT, "are announced and more came" },
+    { "/long-line", ADP_SCRAPE_CUT, "more came" },
+    { "/long-line-close", ADP_SCRAPE_CUT, "more came" },
+    { "/chunk-more", ADP_SCRAPE_CUT, "more came behind the end of the page" },
+    { "/one-cut", ADP_SCRAPE_CUT, "in the middle of its first metric" },
     { "/chunk-cut", ADP_SCRAPE_CUT, "the connection was lost after" },
     { "/chunk-cut-within", ADP_SCRAPE_CUT, "the connection was lost after" },
     { "/chunk-bad", ADP_SCRAPE_CUT, "the connection was lost after" },
@@ -286,6 +321,9 @@ static Suite *fetching(void)
     TCase *tc = tcase_create("fetch");
     tcase_set_timeout(tc, 30);
     tcase_add_loop_test(tc, a_whole_page_is_had, 0, sizeof good / sizeof good[0]);
+    tcase_add_loop_test(tc, a_last_line_without_its_newline_is_not_read, 0, 2);
+    tcase_add_loop_test(tc, a_page_is_what_its_server_says_it_is, 0,
+                        sizeof said / sizeof said[0]);
     tcase_add_loop_test(tc, every_other_answer_has_its_reason, 0,
                         sizeof bad / sizeof bad[0]);
     tcase_add_loop_test(tc, a_page_that_takes_too_long_is_a_timeout, 0,

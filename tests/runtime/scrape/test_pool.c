@@ -3,6 +3,7 @@
 #include "runtime/scrape/pool.h"
 
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,12 +46,32 @@ START_TEST(each_series_says_whose_it_is_and_when_it_was_measured)
 }
 END_TEST
 
+START_TEST(a_series_without_room_for_the_label_is_left_out_and_counted)
+{
+    char text[ADP_METRICS_MAX_LABELS * 16 + 32] = "a{", *p = text + 2;
+    struct adp_metrics *metrics;
+    struct adp_line page;
+    for (unsigned i = 0; i < ADP_METRICS_MAX_LABELS; i++)
+        p += snprintf(p, 16, "l%u=\"v\",", i);
+    snprintf(p, 16, "} 1\nb 2\n");
+    adp_line_init(&page);
+    ck_assert_int_eq(adp_metrics_create(&metrics), 0);
+    ck_assert_int_eq(adp_promtext_read(metrics, text, strlen(text), NULL, NULL), 0);
+    ck_assert_uint_eq(adp_pool_write(&page, metrics, "x", 0), 1);
+    ck_assert_uint_eq(page.len, strlen("b{target=\"x\"} 2\n"));
+    ck_assert_int_eq(memcmp(page.text, "b{target=\"x\"} 2\n", page.len), 0);
+    adp_metrics_destroy(metrics);
+    adp_line_finish(&page);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("pool");
     TCase *tc = tcase_create("pool");
     tcase_add_loop_test(tc, each_series_says_whose_it_is_and_when_it_was_measured, 0,
                         sizeof pages / sizeof pages[0]);
+    tcase_add_test(tc, a_series_without_room_for_the_label_is_left_out_and_counted);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

@@ -21,6 +21,7 @@ static struct {
         uint64_t takes_ns; /* an answer; UINT64_MAX: none ever */
         enum adp_scrape_why why;
         const char *page;
+        enum adp_promtext_format format;
         bool asked;
         uint64_t ready_ns;
         uint32_t times; /* it was asked */
@@ -74,6 +75,7 @@ static bool take(void *ctx, struct adp_fetched *ret)
             if (ret->why == ADP_SCRAPE_FINE) {
                 ret->page = world.engine[i].page;
                 ret->len = strlen(ret->page);
+                ret->format = world.engine[i].format;
             } else
                 snprintf(ret->text, sizeof ret->text, "as the script has it");
             return true;
@@ -215,6 +217,63 @@ START_TEST(bad_lines_cost_themselves_and_are_counted)
     struct adp_scrape_round round = next_round(s);
     page_is(&round, "up 1\nb none\n");
     ck_assert_uint_eq(round.bad_lines, 1);
+    adp_scraper_destroy(s);
+}
+END_TEST
+
+START_TEST(what_the_last_line_is_about_is_left_out_without_its_newline)
+{
+    struct adp_scraper *s = open_scraper(1, S, S);
+    world.engine[0].page = "up 1\nq{e=\"0\"} 5\nq{e=\"1\"} 12";
+    struct adp_scrape_round round = next_round(s);
+    page_is(&round, "up 1\n");
+    ck_assert_uint_eq(round.cut_lines, 2);
+    adp_scraper_destroy(s);
+}
+END_TEST
+
+static char *many_series(uint32_t n)
+{
+    char *page = malloc(n * 20 + 1), *p = page;
+    ck_assert_ptr_nonnull(page);
+    for (uint32_t i = 0; i < n; i++)
+        p += snprintf(p, 20, "a{i=\"%u\"} 1\n", i);
+    return page;
+}
+
+/* 40,000 and 30,000 and one are more than 65,536. */
+START_TEST(of_pages_that_are_too_much_together_the_largest_fails_by_name)
+{
+    struct adp_scraper *s = open_scraper(3, S, S);
+    char *first = many_series(40000), *second = many_series(30000);
+    world.engine[0].page = first;
+    world.engine[1].page = second;
+    struct adp_scrape_round round = next_round(s);
+    ck_assert_ptr_nonnull(round.page);
+    ck_assert_uint_eq(round.fresh, 2);
+    ck_assert_uint_eq(round.came, 6);
+    ck_assert_uint_eq(round.gone, 1);
+    ck_assert_uint_eq(round.n_failures, 1);
+    ck_assert_int_eq(round.failures[0].why, ADP_SCRAPE_TOO_BIG);
+    ck_assert_str_eq(round.failures[0].text,
+                     "a: too_big: its 40000 series are more than the others' 30001 leave "
+                     "room for, 65536 in all");
+    adp_scraper_destroy(s);
+    free(first);
+    free(second);
+}
+END_TEST
+
+START_TEST(a_page_of_several_formats_is_in_ours)
+{
+    struct adp_scraper *s = open_scraper(2, S, S);
+    world.engine[0].page = "up 1 432000\n# EOF\n";
+    world.engine[0].format = ADP_PROMTEXT_OPENMETRICS;
+    world.engine[1].page = "up 2 432000\n# EOF\n";
+    world.engine[1].format = ADP_PROMTEXT_TEXT;
+    struct adp_scrape_round round = next_round(s);
+    page_is(&round, "up{target=\"a\"} 1 432000000\nup{target=\"b\"} 2 432000\n");
+    ck_assert_int_eq(round.format, ADP_PROMTEXT_TEXT);
     adp_scraper_destroy(s);
 }
 END_TEST
@@ -404,6 +463,9 @@ int main(void)
     tcase_add_test(tc, a_failure_is_a_round_without_a_page_and_says_why);
     tcase_add_test(tc, what_reads_as_no_metrics_is_a_failure);
     tcase_add_test(tc, bad_lines_cost_themselves_and_are_counted);
+    tcase_add_test(tc, what_the_last_line_is_about_is_left_out_without_its_newline);
+    tcase_add_test(tc, a_page_of_several_formats_is_in_ours);
+    tcase_add_test(tc, of_pages_that_are_too_much_together_the_largest_fails_by_name);
     tcase_add_test(tc, several_targets_make_one_page_per_slot);
     tcase_add_test(tc, targets_that_are_shown_alike_are_told_apart);
     tcase_add_test(tc, one_that_fails_is_held_with_its_time_and_then_gone);
