@@ -138,7 +138,8 @@ struct adp_moment {
     uint32_t n_doubts;
     bool
         restarted; /* the whole page's process did, since `before`: all counters began anew */
-    struct adp_str replica; /* only series of this one (core/replicas.h); p NULL: all */
+    const struct adp_str *replicas; /* only series of these (core/replicas.h), "" being */
+    uint32_t n_replicas;            /* those without a target; 0: all series */
 };
 
 /* False when a metric it asks for is not there, under its name or another: then it is
@@ -159,6 +160,7 @@ struct adp_value {
     double time_s;   /* oldest timestamp among the series used */
     char differ[96]; /* AMBIGUOUS: labels in which the series differ, "engine, model_name"
                       */
+    bool idle;       /* DIVISOR_ZERO: a counter's growth, which is known and is 0 */
 };
 
 /* Evaluates over one moment; series of the result outside [lo, hi] are skipped, then the

@@ -36,6 +36,8 @@ struct element {
     bool merged; /* its replica stands for it */
     bool has_time;
     bool counted; /* why is set, and what it stands for is among the skipped already */
+    bool growth;  /* it is what counters grew by */
+    bool idle;    /* why is DIVISOR_ZERO, and that was growth */
 };
 
 struct vector {
@@ -56,6 +58,7 @@ struct run {
     const struct adp_moment *moment;
     struct adp_scratch *scratch;
     struct adp_value *value;
+    uint32_t replica; /* of those asked for, the one that the last series was of */
 };
 
 int adp_scratch_create(struct adp_scratch **ret, uint32_t series)
@@ -114,12 +117,21 @@ static bool matches(const struct adp_matcher *m, const struct adp_series *series
     }
 }
 
-static bool is_of(const struct adp_moment *moment, const struct adp_series *series)
+/* Of the replicas that are asked for. Joined pages tell one after another. */
+static bool is_asked(struct run *run, const struct adp_series *series)
 {
     static const struct adp_str label = { ADP_REPLICA_LABEL,
                                           sizeof ADP_REPLICA_LABEL - 1 };
-    return !moment->replica.p ||
-           adp_str_same(label_value(series, label), moment->replica);
+    const struct adp_moment *moment = run->moment;
+    if (!moment->n_replicas)
+        return true;
+    struct adp_str is = label_value(series, label);
+    for (uint32_t tried = 0; tried < moment->n_replicas; tried++) {
+        if (adp_str_same(is, moment->replicas[run->replica]))
+            return true;
+        run->replica = run->replica + 1 == moment->n_replicas ? 0 : run->replica + 1;
+    }
+    return false;
 }
 
 static bool selects(const struct adp_selector *selector, const struct adp_series *series)
@@ -204,6 +216,7 @@ static void add_time(struct element *to, const struct element *from)
 
 static void apply(struct element *to, enum adp_step_kind kind, double a, double b)
 {
+    to->growth = false;
     if (kind == ADP_STEP_DIVIDE && b == 0) {
         to->why = ADP_WHY_DIVISOR_ZERO;
         return;
@@ -224,10 +237,13 @@ static struct element combine(enum adp_step_kind kind, struct element a, struct 
     add_time(&result, &b);
     if (a.why == ADP_WHY_PRESENT && b.why == ADP_WHY_PRESENT) {
         apply(&result, kind, a.value, b.value);
+        result.growth = a.growth && b.growth && kind != ADP_STEP_DIVIDE;
+        result.idle = result.why == ADP_WHY_DIVISOR_ZERO && b.growth;
     } else {
         const struct element *bad = a.why != ADP_WHY_PRESENT ? &a : &b;
         result.why = bad->why;
         result.counted = bad->counted;
+        result.idle = bad->idle;
     }
     return result;
 }
@@ -398,12 +414,14 @@ static enum adp_why push_series(struct run *run, const struct adp_step *step)
     for (uint32_t i = first_series(run->moment, selector); i != ADP_NO_SERIES;
          i = series->next) {
         series = adp_metrics_at(run->moment->now, i);
-        if (!is_of(run->moment, series) || !selects(selector, series))
+        if (!is_asked(run, series) || !selects(selector, series))
             continue;
         struct element e = { .series = series,
                              .from = selector,
                              .has_time = series->has_time,
-                             .time_s = series->time_s };
+                             .time_s = series->time_s,
+                             .growth = step->kind != ADP_STEP_SERIES &&
+                                       step->kind != ADP_STEP_LABEL };
         e.why = doubt(run->moment, series);
         if (e.why == ADP_WHY_PRESENT)
             set_first(run, step, &e);
@@ -633,7 +651,7 @@ static void group(struct run *run, struct element *e, uint32_t n)
 static struct element fold(const struct element *e, uint32_t n, enum adp_aggregate how,
                            uint32_t *ret_used)
 {
-    struct element result = { .why = ADP_WHY_PRESENT };
+    struct element result = { .why = ADP_WHY_PRESENT, .growth = true };
     uint32_t used = 0, merged = 0;
     for (uint32_t i = 0; i < n; i++) {
         if (e[i].why != ADP_WHY_PRESENT)
@@ -652,6 +670,7 @@ static struct element fold(const struct element *e, uint32_t n, enum adp_aggrega
             result.value = e[i].value;
         if (how == ADP_AGG_LAST)
             result.has_time = false;
+        result.growth = result.growth && e[i].growth;
         add_time(&result, &e[i]);
     }
     if (how == ADP_AGG_MEAN && used)
@@ -676,7 +695,7 @@ static void fold_top(struct run *run, enum adp_aggregate how)
             skip_element(run, &e[i]);
     struct element result = fold(e, v.n, how, &used);
     if (!used)
-        result = (struct element) { .why = e[0].why, .counted = true };
+        result = (struct element) { .why = e[0].why, .counted = true, .idle = e[0].idle };
     e[0] = result;
     set_length(run, 1, ADP_WHY_PRESENT);
 }
@@ -913,8 +932,10 @@ static enum adp_why settle(struct run *run, enum adp_aggregate how, double lo, d
     }
     uint32_t used;
     struct element result = fold(e, v.n, how, &used);
-    if (!used)
+    if (!used) {
+        value->idle = e[0].idle;
         return e[0].why;
+    }
     enum adp_why why = judge(result.value, lo, hi);
     if (why != ADP_WHY_PRESENT) {
         value->outside = result.value;
@@ -965,7 +986,7 @@ static void clear_value(struct adp_value *v)
     v->skipped_why = ADP_WHY_PRESENT;
     for (int i = 0; i < ADP_WHY_COUNT; i++)
         v->skipped_by[i] = 0;
-    v->has_time = false;
+    v->has_time = v->idle = false;
     v->differ[0] = '\0';
 }
 
