@@ -18,9 +18,9 @@ enum adp_label_role {
  * [hot] */
 enum adp_label_role adp_label_role(const struct adp_series *series, struct adp_str label);
 
-/* True for what the metric's exporter prints when it has no reading (DCGM's 2147483632
- * and the like, which are numbers like any other). [hot] */
-bool adp_metric_is_blank(struct adp_str name, double value);
+/* True for what the series' exporter prints when it has no reading (DCGM's 2147483632 and
+ * the like, which are numbers like any other; 0 % for a card that is split). [hot] */
+bool adp_metric_is_blank(const struct adp_series *series);
 
 /* Which engine of the page a series belongs to: the hash of the labels that tell engines
  * apart (engine, WorkerId, …); one value for all series of a page without any. [hot] */

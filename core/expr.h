@@ -11,6 +11,11 @@
  *            absent. A reset seen in one counter of a source holds for all its counters
  *            with the same labels.
  *            sum(e) max(e) min(e) mean(e): over the series of e
+ *            share(part, whole): the sum of part over the sum of whole, over the series
+ *            that have both with equal labels; one of which the part is no part (below 0,
+ *            or above its whole) is skipped
+ *            either(e, f): the series of e, and of f those whose labels none of e has, or
+ *            none that is sane
  *            quantile(q, selector): of a histogram, named without its _bucket: from what
  *            its buckets grew by since the snapshot before, merged over its series,
  *            linear between two bounds (as Prometheus has it); above the last bound:
@@ -106,6 +111,10 @@ int adp_expr_compile_metric(struct adp_expr **ret, const char *text, const char 
 int adp_expr_compile(struct adp_expr **ret, const char *text, const char *file,
                      uint32_t line, uint32_t column, struct adp_error *err);
 void adp_expr_destroy(struct adp_expr *expr);
+/* Values below this are skipped before anything is made of them: series, numbers in labels,
+ * counters, and what a function takes. No limit until it is called. For sources of counts
+ * and fractions, where -1 + 5 must not be 4. [control] */
+void adp_expr_hold(struct adp_expr *expr, double least);
 
 /* The text as written: what the log names the source by. */
 const char *adp_expr_text(const struct adp_expr *expr);

@@ -30,6 +30,7 @@ struct element {
     const struct adp_series *series; /* whose labels; NULL: none */
     const struct adp_selector *from; /* what selected it; NULL with series */
     double value, time_s;
+    double part;  /* of value; only in a share */
     uint64_t key; /* of its labels; only while vectors are joined, or series grouped */
     double le;    /* of a bucket; only in a quantile */
     enum adp_why why;
@@ -59,6 +60,7 @@ struct run {
     struct adp_scratch *scratch;
     struct adp_value *value;
     uint32_t replica; /* of those asked for, the one that the last series was of */
+    bool is_outside;  /* value->outside is told */
 };
 
 int adp_scratch_create(struct adp_scratch **ret, uint32_t series)
@@ -199,10 +201,26 @@ static void skip_element(struct run *run, struct element *e)
     e->counted = true;
 }
 
+static void note_outside(struct run *run, double value)
+{
+    if (!run->is_outside)
+        run->value->outside = value;
+    run->is_outside = true;
+}
+
 static void set_value(struct element *e, double value)
 {
     e->value = value;
     e->why = isfinite(value) ? ADP_WHY_PRESENT : ADP_WHY_NOT_FINITE;
+}
+
+/* Below what parts of this source may be: no sum or product makes sense of it. */
+static void hold_up(struct run *run, struct element *e)
+{
+    if (e->why != ADP_WHY_PRESENT || !(e->value < run->expr->least))
+        return;
+    e->why = ADP_WHY_OUT_OF_RANGE;
+    note_outside(run, e->value);
 }
 
 /* A result is as old as the oldest timestamp that went into it. */
@@ -217,6 +235,13 @@ static void add_time(struct element *to, const struct element *from)
 static void apply(struct element *to, enum adp_step_kind kind, double a, double b)
 {
     to->growth = false;
+    if (kind == ADP_STEP_SHARE) {
+        bool sane = a >= 0 && a <= b;
+        to->value = sane ? b : b != 0 ? a / b : a;
+        to->part = a;
+        to->why = sane ? ADP_WHY_PRESENT : ADP_WHY_OUT_OF_RANGE;
+        return;
+    }
     if (kind == ADP_STEP_DIVIDE && b == 0) {
         to->why = ADP_WHY_DIVISOR_ZERO;
         return;
@@ -318,10 +343,12 @@ bool adp_expr_supplied(const struct adp_expr *expr, const struct adp_moment *mom
     return true;
 }
 
-/* How far one counter went since the snapshot before. */
-static enum adp_why grow(const struct adp_moment *moment, const struct adp_series *series,
+/* How far one counter went since the snapshot before; of one that was OUT_OF_RANGE then, what
+ * it was. */
+static enum adp_why grow(const struct run *run, const struct adp_series *series,
                          double *ret)
 {
+    const struct adp_moment *moment = run->moment;
     const struct adp_series *before =
         moment->before ? adp_metrics_same(moment->before, series) : NULL;
     if (!isfinite(series->value) || (before && !isfinite(before->value)))
@@ -330,6 +357,10 @@ static enum adp_why grow(const struct adp_moment *moment, const struct adp_serie
         return ADP_WHY_FIRST_SAMPLE;
     if (series->value < before->value || moment->restarted)
         return ADP_WHY_COUNTER_RESET;
+    if (before->value < run->expr->least) {
+        *ret = before->value;
+        return ADP_WHY_OUT_OF_RANGE;
+    }
     *ret = series->value - before->value;
     return ADP_WHY_PRESENT;
 }
@@ -351,7 +382,7 @@ static bool restarted(const struct run *run, const struct adp_step *self,
         probe.name = adp_metrics_at(run->moment->now, first)->name;
         const struct adp_series *other = adp_metrics_same(run->moment->now, &probe);
         double growth;
-        if (other && grow(run->moment, other, &growth) == ADP_WHY_COUNTER_RESET)
+        if (other && grow(run, other, &growth) == ADP_WHY_COUNTER_RESET)
             return true;
     }
     return false;
@@ -368,8 +399,7 @@ static enum adp_why doubt(const struct adp_moment *moment,
             adp_engine_key(series) == d->engine)
             return d->why;
     }
-    return adp_metric_is_blank(series->name, series->value) ? ADP_WHY_BLANK
-                                                            : ADP_WHY_PRESENT;
+    return adp_metric_is_blank(series) ? ADP_WHY_BLANK : ADP_WHY_PRESENT;
 }
 
 static void set_label(struct element *e, struct adp_str label)
@@ -379,13 +409,14 @@ static void set_label(struct element *e, struct adp_str label)
     set_value(e, adp_number_parse(text.p, text.n, &value) ? value : (double)NAN);
 }
 
-static void set_growth(const struct run *run, const struct adp_step *step,
-                       struct element *e)
+static void set_growth(struct run *run, const struct adp_step *step, struct element *e)
 {
     double growth = 0;
-    e->why = grow(run->moment, e->series, &growth);
+    e->why = grow(run, e->series, &growth);
     if (e->why == ADP_WHY_PRESENT && restarted(run, step, e->series))
         e->why = ADP_WHY_COUNTER_RESET;
+    if (e->why == ADP_WHY_OUT_OF_RANGE)
+        note_outside(run, growth);
     if (e->why != ADP_WHY_PRESENT)
         return;
     if (step->kind == ADP_STEP_RATE)
@@ -395,8 +426,7 @@ static void set_growth(const struct run *run, const struct adp_step *step,
 }
 
 /* The value that an element starts with. */
-static void set_first(const struct run *run, const struct adp_step *step,
-                      struct element *e)
+static void set_first(struct run *run, const struct adp_step *step, struct element *e)
 {
     if (step->kind == ADP_STEP_SERIES)
         set_value(e, e->series->value);
@@ -404,6 +434,7 @@ static void set_first(const struct run *run, const struct adp_step *step,
         set_label(e, step->label);
     else
         set_growth(run, step, e);
+    hold_up(run, e);
 }
 
 static enum adp_why push_series(struct run *run, const struct adp_step *step)
@@ -505,6 +536,13 @@ static uint32_t join(struct run *run, enum adp_step_kind kind, struct vector a,
     return n;
 }
 
+/* A lone total would be the whole, or the part, of several. */
+static bool pairs_strictly(enum adp_step_kind kind, const struct element *a, uint32_t n_a,
+                           const struct element *b, uint32_t n_b)
+{
+    return kind == ADP_STEP_SHARE && n_a + n_b > 2 && a->series && b->series;
+}
+
 static void operate(struct run *run, enum adp_step_kind kind)
 {
     struct vector b = *top(run);
@@ -513,6 +551,8 @@ static void operate(struct run *run, enum adp_step_kind kind)
     struct element *to = elements_of(run, &a);
     if (!a.n || !b.n)
         set_length(run, 0, a.n ? b.empty : a.empty);
+    else if (pairs_strictly(kind, to, a.n, elements_of(run, &b), b.n))
+        set_length(run, join(run, kind, a, b, to), ADP_WHY_NO_PARTNER);
     else if (b.n == 1)
         set_length(run, spread(run, kind, RIGHT, elements_of(run, &b), a, to),
                    ADP_WHY_NO_PARTNER);
@@ -527,6 +567,42 @@ static void negate(struct run *run)
     struct element *e = elements_of(run, top(run));
     for (uint32_t i = 0; i < top(run)->n; i++)
         e[i].value = -e[i].value;
+}
+
+/* Of two elements of the same labels the first, or where that has no value the second. Both
+ * vectors lie one behind the other: what is left out is closed up. */
+static void either(struct run *run)
+{
+    struct vector b = *top(run);
+    run->scratch->n_vectors--;
+    struct vector a = *top(run);
+    struct element *as = elements_of(run, &a), *bs = elements_of(run, &b);
+    uint32_t kept = 0, start = 0;
+    bool labelled = a.n && b.n && as->series && bs->series;
+    if (labelled) {
+        set_keys(as, a.n, bs->from);
+        set_keys(bs, b.n, as->from);
+    }
+    for (uint32_t i = 0; i < a.n && b.n; i++) {
+        uint32_t tried = 0, j = start;
+        while (tried < b.n && labelled &&
+               (as[i].key != bs[j].key || !are_partners(&as[i], &bs[j], PAIR_EQUAL))) {
+            j = j + 1 == b.n ? 0 : j + 1;
+            tried++;
+        }
+        if (tried == b.n)
+            continue;
+        start = j + 1 == b.n ? 0 : j + 1;
+        (as[i].why == ADP_WHY_PRESENT || bs[j].why != ADP_WHY_PRESENT ? &bs[j] : &as[i])
+            ->merged = true;
+    }
+    for (uint32_t i = 0; i < a.n + b.n; i++) {
+        if (!as[i].merged)
+            as[kept++] = as[i];
+        else if (i < a.n)
+            skip_element(run, &as[i]);
+    }
+    set_length(run, kept, a.n ? b.empty : a.empty);
 }
 
 /* ---- replicas and parts ---- */
@@ -630,8 +706,10 @@ static void merge_replicas(struct run *run, struct element *e, uint32_t n)
         uint32_t first = first_of_group(run, e, i, mask);
         if (first == i)
             continue;
-        if (e[i].value > e[first].value)
+        if (e[i].value > e[first].value) {
             e[first].value = e[i].value;
+            e[first].part = e[i].part;
+        }
         add_time(&e[first], &e[i]);
         e[i].merged = true;
     }
@@ -661,6 +739,7 @@ static struct element fold(const struct element *e, uint32_t n, enum adp_aggrega
             continue;
         }
         bool sums = how == ADP_AGG_SUM || how == ADP_AGG_MEAN;
+        result.part += e[i].part;
         if (used++ == 0 || how == ADP_AGG_LAST || how == ADP_AGG_ONLY)
             result.value = e[i].value;
         else if (sums)
@@ -689,6 +768,8 @@ static void fold_top(struct run *run, enum adp_aggregate how)
     uint32_t used;
     if (!v.n)
         return;
+    for (uint32_t i = 0; i < v.n; i++)
+        hold_up(run, &e[i]);
     group(run, e, v.n);
     for (uint32_t i = 0; i < v.n; i++)
         if (e[i].why != ADP_WHY_PRESENT)
@@ -698,6 +779,22 @@ static void fold_top(struct run *run, enum adp_aggregate how)
         result = (struct element) { .why = e[0].why, .counted = true, .idle = e[0].idle };
     e[0] = result;
     set_length(run, 1, ADP_WHY_PRESENT);
+}
+
+/* Makes one ratio of the pairs on top: each a whole, with its part. */
+static void fold_shares(struct run *run)
+{
+    struct element *e = elements_of(run, top(run));
+    uint32_t n = top(run)->n;
+    for (uint32_t i = 0; i < n; i++)
+        if (e[i].why == ADP_WHY_OUT_OF_RANGE && !e[i].counted)
+            note_outside(run, e[i].value);
+    fold_top(run, ADP_AGG_SUM);
+    if (!n || e->why != ADP_WHY_PRESENT)
+        return;
+    bool growth = e->growth;
+    apply(e, ADP_STEP_DIVIDE, e->part, e->value);
+    e->idle = e->why == ADP_WHY_DIVISOR_ZERO && growth;
 }
 
 /* ---- quantiles ---- */
@@ -922,7 +1019,8 @@ static enum adp_why settle(struct run *run, enum adp_aggregate how, double lo, d
     }
     for (uint32_t i = v.n; i-- > 0;) /* backwards: the first that is outside stays */
         if (e[i].why == ADP_WHY_PRESENT &&
-            (e[i].why = judge(e[i].value, lo, hi)) == ADP_WHY_OUT_OF_RANGE)
+            (e[i].why = judge(e[i].value, lo, hi)) == ADP_WHY_OUT_OF_RANGE &&
+            !run->is_outside)
             value->outside = e[i].value;
     if (how != ADP_AGG_LAST && how != ADP_AGG_ONLY)
         group(run, e, v.n);
@@ -938,7 +1036,7 @@ static enum adp_why settle(struct run *run, enum adp_aggregate how, double lo, d
     }
     enum adp_why why = judge(result.value, lo, hi);
     if (why != ADP_WHY_PRESENT) {
-        value->outside = result.value;
+        note_outside(run, result.value);
         skip(run, why, used);
         return why;
     }
@@ -971,6 +1069,13 @@ static enum adp_why run_step(struct run *run, const struct adp_step *step)
         return ADP_WHY_PRESENT;
     case ADP_STEP_FOLD:
         fold_top(run, step->fold);
+        return ADP_WHY_PRESENT;
+    case ADP_STEP_SHARE:
+        operate(run, step->kind);
+        fold_shares(run);
+        return ADP_WHY_PRESENT;
+    case ADP_STEP_EITHER:
+        either(run);
         return ADP_WHY_PRESENT;
     default:
         operate(run, step->kind);

@@ -254,6 +254,7 @@ static int add_shipped_source(struct adp_signals *set, uint32_t signal, const ch
                  : adp_expr_compile_metric(&source.expr, text, "dictionary", 1, 1, err);
     if (rc)
         return rc;
+    adp_expr_hold(source.expr, 0); /* counts and fractions, all of them */
     rc = insert_source(set, signal, set->signals[signal].n_sources, source, err);
     if (rc)
         adp_expr_destroy(source.expr);
