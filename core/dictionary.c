@@ -438,6 +438,19 @@ uint64_t adp_engine_key(const struct adp_series *series)
     return key;
 }
 
+uint64_t adp_target_key(struct adp_str target)
+{
+    return hash_on(UINT64_C(0x9e3779b97f4a7c15), target);
+}
+
+bool adp_engine_lingers(const struct adp_series *series)
+{
+    for (uint32_t i = 0; i < series->n_labels; i++)
+        if (adp_str_is(series->labels[i].name, "WorkerId"))
+            return true;
+    return false;
+}
+
 /* ---- values ---- */
 
 /* dcgm_structs.h: each type's blank, and seven kinds of "not there" above it. As doubles,
@@ -474,55 +487,94 @@ bool adp_metric_is_blank(const struct adp_series *series)
 /* ---- signs of life ---- */
 
 /* An engine's own, under each prefix that its names are seen with (adp_prefixes). */
+#define SIGN(name)                                                                       \
+    {                                                                                    \
+        name, NULL, NULL                                                                 \
+    }
 #define VLLM_PULSE(prefix)                                                               \
     {                                                                                    \
-        prefix, prefix "num_requests_running",                                           \
-        {                                                                                \
-            prefix "generation_tokens_total", prefix "prompt_tokens_total",              \
-                prefix "iteration_tokens_total_count"                                    \
-        }                                                                                \
+        .prefixes = { prefix }, .running = SIGN(prefix "num_requests_running"),          \
+        .beats = {                                                                       \
+            SIGN(prefix "generation_tokens_total"),                                      \
+            SIGN(prefix "prompt_tokens_total"),                                          \
+            SIGN(prefix "iteration_tokens_total_count"),                                 \
+        },                                                                               \
     }
-#define SGLANG_PULSE(prefix)                                                             \
+/* Under the name that it gives to what runs: one until 0.4.0, another since. */
+#define SGLANG_PULSE(prefix, name)                                                       \
     {                                                                                    \
-        prefix, prefix "num_running_reqs",                                               \
-        {                                                                                \
-            prefix "generation_tokens_total", prefix "prompt_tokens_total",              \
-                prefix "realtime_tokens_total"                                           \
-        }                                                                                \
-    }
-/* NIM's names have no prefix in common. */
-#define NIM_PULSE(begin)                                                                 \
-    {                                                                                    \
-        begin, "num_requests_running",                                                   \
-        {                                                                                \
-            "generation_tokens_total", "prompt_tokens_total"                             \
-        }                                                                                \
+        .prefixes = { prefix }, .running = SIGN(prefix name),                            \
+        .beats = {                                                                       \
+            SIGN(prefix "generation_tokens_total"),                                      \
+            SIGN(prefix "prompt_tokens_total"),                                          \
+            SIGN(prefix "realtime_tokens_total"),                                        \
+        },                                                                               \
     }
 #define VLLM_SLEEP(prefix)                                                               \
     {                                                                                    \
         prefix, prefix "engine_sleep_state", "sleep_state", "awake"                      \
     }
 
-/* llama.cpp counts tokens when a request ends, and steps as they are made. */
 static const struct adp_pulse pulses[] = {
     VLLM_PULSE("vllm:"),
     VLLM_PULSE("ray_vllm:"),
     VLLM_PULSE("ray_vllm_"),
     VLLM_PULSE("vllm_"),
-    SGLANG_PULSE("sglang:"),
-    SGLANG_PULSE("sglang_"),
-    NIM_PULSE("num_requests_"),
-    NIM_PULSE("gpu_cache_usage_perc"),
-    NIM_PULSE("kv_cache_usage_perc"),
-    { "tgi_", "tgi_batch_current_size", { "tgi_batch_inference_count" } },
-    { "llamacpp:",
-      "llamacpp:requests_processing",
-      { "llamacpp:n_decode_total", "llamacpp:tokens_predicted_total",
-        "llamacpp:prompt_tokens_total" } },
-    { "lmdeploy:",
-      "lmdeploy:num_requests_running",
-      { "lmdeploy:generation_tokens_total", "lmdeploy:prompt_tokens_total",
-        "lmdeploy:iteration_tokens_total_count" } },
+    SGLANG_PULSE("sglang:", "num_running_reqs"),
+    SGLANG_PULSE("sglang_", "num_running_reqs"),
+    SGLANG_PULSE("sglang:", "num_requests_running"),
+    SGLANG_PULSE("sglang_", "num_requests_running"),
+    /* NIM: its names have no prefix in common */
+    { .prefixes = { "num_requests_", "gpu_cache_usage_perc", "kv_cache_usage_perc",
+                    "prompt_tokens_total", "generation_tokens_total",
+                    "time_to_first_token_seconds", "time_per_output_token_seconds" },
+      .running = SIGN("num_requests_running"),
+      .beats = { SIGN("generation_tokens_total"), SIGN("prompt_tokens_total") } },
+    { .prefixes = { "tgi_" },
+      .running = SIGN("tgi_batch_current_size"),
+      .beats = { SIGN("tgi_batch_inference_count") } },
+    /* tokens are counted when a request ends, steps as they are made */
+    { .prefixes = { "llamacpp:" },
+      .running = SIGN("llamacpp:requests_processing"),
+      .beats = { SIGN("llamacpp:n_decode_total"), SIGN("llamacpp:tokens_predicted_total"),
+                 SIGN("llamacpp:prompt_tokens_total") } },
+    { .prefixes = { "lmdeploy:" },
+      .running = SIGN("lmdeploy:num_requests_running"),
+      .beats = { SIGN("lmdeploy:generation_tokens_total"),
+                 SIGN("lmdeploy:prompt_tokens_total"),
+                 SIGN("lmdeploy:iteration_tokens_total_count") } },
+    /* these count when a request begins or ends: between, its blocks grow in number */
+    { .prefixes = { "trtllm_" },
+      .running = SIGN("trtllm_num_requests_running"),
+      .beats = { SIGN("trtllm_request_success_total"),
+                 SIGN("trtllm_request_queue_time_seconds_count"),
+                 SIGN("trtllm_time_to_first_token_seconds_count"),
+                 SIGN("trtllm_time_per_output_token_seconds_count") },
+      .stirs = { SIGN("trtllm_kv_cache_utilization"),
+                 SIGN("trtllm_kv_cache_used_blocks") } },
+    { .prefixes = { "nv_trt_llm_", "nv_inference_pending_request_count" },
+      .running = { "nv_trt_llm_request_metrics", "request_type", "scheduled" },
+      .beats = { SIGN("nv_inference_count"), SIGN("nv_inference_exec_count"),
+                 SIGN("nv_inference_request_success") },
+      .stirs = { { "nv_trt_llm_general_metrics", "general_type", "iteration_counter" },
+                 { "nv_trt_llm_kv_cache_block_metrics", "kv_cache_block_type",
+                   "used" } } },
+    /* a frontend also works while no engine does: requests come */
+    { .prefixes = { "dynamo_frontend_" },
+      .running = SIGN("dynamo_frontend_inflight_requests"),
+      .beats = { SIGN("dynamo_frontend_requests_total"),
+                 SIGN("dynamo_frontend_time_to_first_token_seconds_count"),
+                 SIGN("dynamo_frontend_inter_token_latency_seconds_count"),
+                 SIGN("dynamo_frontend_output_sequence_tokens_count") },
+      .stirs = { SIGN("dynamo_frontend_inflight_requests"),
+                 SIGN("dynamo_frontend_queued_requests") } },
+    { .prefixes = { "dynamo_component_" },
+      .running = SIGN("dynamo_component_inflight_requests"),
+      .beats = { SIGN("dynamo_component_requests_total"),
+                 SIGN("dynamo_component_request_bytes_total"),
+                 SIGN("dynamo_component_response_bytes_total") },
+      .stirs = { SIGN("dynamo_component_kvstats_active_blocks"),
+                 SIGN("dynamo_component_gpu_cache_usage_percent") } },
 };
 
 const struct adp_pulse *adp_pulses(uint32_t *ret_n)

@@ -124,17 +124,33 @@ const char *adp_expr_metric(const struct adp_expr *expr, uint32_t i);
 
 /* `series`: the most series any one selector may match, and a quarter of what the
  * operands that wait at one time may hold together; more make the source TOO_MANY. About
- * 200 bytes for each. ADP_EINVAL: 0 or above ADP_METRICS_MAX_SERIES; ADP_ENOMEM. */
+ * 300 bytes for each. ADP_EINVAL: 0 or above ADP_METRICS_MAX_SERIES; ADP_ENOMEM. */
 int adp_scratch_create(struct adp_scratch **ret, uint32_t series);
 void adp_scratch_destroy(struct adp_scratch *scratch);
 
-/* Engines whose series are not to be believed at the moment: series whose name begins
- * with `prefix` and whose engine (adp_engine_key, core/dictionary.h) is `engine`. */
-struct adp_doubt {
-    const char *prefix;
-    uint64_t engine;
-    enum adp_why why; /* ASLEEP, FROZEN */
+enum adp_doubted {
+    ADP_DOUBT_ENGINE, /* `of` is its adp_engine_key (core/dictionary.h) */
+    ADP_DOUBT_TARGET, /* `of` is the adp_target_key of a target */
+    ADP_DOUBT_ALL,    /* `of` is 0 */
+    ADP_DOUBT_KINDS
 };
+
+/* Series that are not to be believed at the moment: those whose name begins with `prefix`
+ * and that are of one engine, one target, or any. */
+struct adp_doubt {
+    uint64_t of;
+    const char *prefix; /* "": whatever the name */
+    enum adp_doubted kind;
+    enum adp_why
+        why; /* ASLEEP, FROZEN, TOO_MANY; COUNTER_RESET: it is their growth that */
+             /* is not, since they began anew */
+};
+/* In the order of `of`, as they are looked up. [hot] */
+void adp_doubts_sort(struct adp_doubt *doubts, uint32_t n);
+
+/* Room for doubts of whoever evaluates: of as many engines as series may match, and of
+ * *ret_cap in all. Borrowed for the life of the scratch. [hot] */
+struct adp_doubt *adp_scratch_doubts(struct adp_scratch *scratch, uint32_t *ret_cap);
 
 /* What an expression is evaluated over. */
 struct adp_moment {
@@ -143,7 +159,7 @@ struct adp_moment {
     double elapsed_s;                 /* between the two; above 0 if before is given */
     const struct adp_rename *renames; /* may be NULL */
     uint32_t n_renames;
-    const struct adp_doubt *doubts; /* may be NULL */
+    const struct adp_doubt *doubts; /* sorted; may be NULL */
     uint32_t n_doubts;
     bool
         restarted; /* the whole page's process did, since `before`: all counters began anew */

@@ -26,6 +26,10 @@
  * room for a / (b + (c - d)). */
 enum { OPERANDS = 4 };
 
+/* Doubts that there is room for beside those of as many engines as there are series: of
+ * targets, of all engines of a make, of engines under several prefixes. */
+enum { MORE_DOUBTS = 512 };
+
 struct element {
     const struct adp_series *series; /* whose labels; NULL: none */
     const struct adp_selector *from; /* what selected it; NULL with series */
@@ -52,6 +56,7 @@ struct adp_scratch {
     uint32_t n_vectors;
     struct vector vectors[ADP_EXPR_STEPS];
     uint32_t *slots; /* twice as many as `series`, a power of 2: groups by key */
+    struct adp_doubt *doubts;
 };
 
 struct run {
@@ -77,7 +82,8 @@ int adp_scratch_create(struct adp_scratch **ret, uint32_t series)
         slots *= 2;
     s->elements = calloc(s->cap, sizeof *s->elements);
     s->slots = calloc(slots, sizeof *s->slots);
-    if (!s->elements || !s->slots) {
+    s->doubts = calloc(series + MORE_DOUBTS, sizeof *s->doubts);
+    if (!s->elements || !s->slots || !s->doubts) {
         adp_scratch_destroy(s);
         return ADP_ENOMEM;
     }
@@ -91,7 +97,14 @@ void adp_scratch_destroy(struct adp_scratch *scratch)
         return;
     free(scratch->elements);
     free(scratch->slots);
+    free(scratch->doubts);
     free(scratch);
+}
+
+struct adp_doubt *adp_scratch_doubts(struct adp_scratch *scratch, uint32_t *ret_cap)
+{
+    *ret_cap = scratch->series + MORE_DOUBTS;
+    return scratch->doubts;
 }
 
 /* ---- labels ---- */
@@ -388,18 +401,64 @@ static bool restarted(const struct run *run, const struct adp_step *self,
     return false;
 }
 
-/* Why the series is not to be believed, whatever it says. */
-static enum adp_why doubt(const struct adp_moment *moment,
-                          const struct adp_series *series)
+/* A shell sort, with Knuth's gaps: in place, few, and often sorted. */
+void adp_doubts_sort(struct adp_doubt *doubts, uint32_t n)
 {
-    for (uint32_t i = 0; i < moment->n_doubts; i++) {
-        const struct adp_doubt *d = &moment->doubts[i];
-        size_t n = strlen(d->prefix);
-        if (series->name.n >= n && memcmp(series->name.p, d->prefix, n) == 0 &&
-            adp_engine_key(series) == d->engine)
-            return d->why;
+    uint32_t gap = 1;
+    while (gap < n / 3)
+        gap = 3 * gap + 1;
+    for (; gap; gap /= 3)
+        for (uint32_t i = gap; i < n; i++) {
+            struct adp_doubt moving = doubts[i];
+            uint32_t j = i;
+            for (; j >= gap && doubts[j - gap].of > moving.of; j -= gap)
+                doubts[j] = doubts[j - gap];
+            doubts[j] = moving;
+        }
+}
+
+static uint32_t first_doubt(const struct adp_moment *moment, uint64_t of)
+{
+    uint32_t low = 0, high = moment->n_doubts;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (moment->doubts[middle].of < of)
+            low = middle + 1;
+        else
+            high = middle;
     }
-    return adp_metric_is_blank(series) ? ADP_WHY_BLANK : ADP_WHY_PRESENT;
+    return low;
+}
+
+static bool begins_with(struct adp_str name, const char *prefix)
+{
+    size_t n = strlen(prefix);
+    return name.n >= n && memcmp(name.p, prefix, n) == 0;
+}
+
+/* Why the series is not to be believed, whatever it says: nothing is worse than another, but
+ * a counter that began anew is told only where it is believed otherwise. `growth`: it is
+ * asked what it grew by. */
+static enum adp_why doubt(const struct adp_moment *moment,
+                          const struct adp_series *series, bool growth)
+{
+    enum adp_why why = adp_metric_is_blank(series) ? ADP_WHY_BLANK : ADP_WHY_PRESENT;
+    if (!moment->n_doubts)
+        return why;
+    const uint64_t of[ADP_DOUBT_KINDS] = { adp_engine_key(series),
+                                           adp_target_key(adp_replica_of(series)), 0 };
+    for (int kind = 0; kind < ADP_DOUBT_KINDS; kind++)
+        for (uint32_t i = first_doubt(moment, of[kind]);
+             i < moment->n_doubts && moment->doubts[i].of == of[kind]; i++) {
+            const struct adp_doubt *d = &moment->doubts[i];
+            if ((int)d->kind != kind || !begins_with(series->name, d->prefix))
+                continue;
+            if (d->why != ADP_WHY_COUNTER_RESET)
+                return d->why;
+            if (growth)
+                why = d->why;
+        }
+    return why;
 }
 
 static void set_label(struct element *e, struct adp_str label)
@@ -453,7 +512,7 @@ static enum adp_why push_series(struct run *run, const struct adp_step *step)
                              .time_s = series->time_s,
                              .growth = step->kind != ADP_STEP_SERIES &&
                                        step->kind != ADP_STEP_LABEL };
-        e.why = doubt(run->moment, series);
+        e.why = doubt(run->moment, series, e.growth);
         if (e.why == ADP_WHY_PRESENT)
             set_first(run, step, &e);
         enum adp_why why = add_element(run, e);

@@ -794,44 +794,61 @@ static void find_targets(const struct adp_metrics *m, struct adp_bound *ret)
 
 /* ---- reading ---- */
 
-enum { MAX_DOUBTS = 128 };
+/* Doubts being put together; those that find no room are doubts of all. */
+struct doubts {
+    struct adp_doubt *at;
+    uint32_t n, cap;
+};
 
-/* Adds the engines that sleep to those that are doubted already. */
-static uint32_t doubt_sleeping(const struct adp_metrics *m, struct adp_doubt *doubts,
-                               uint32_t n)
+/* Adds the engines that sleep. The last place is kept for all of them. */
+static void doubt_sleeping(const struct adp_metrics *m, const struct adp_sleep *sleep,
+                           struct doubts *d)
 {
-    uint32_t n_sleeps;
-    const struct adp_sleep *sleeps = adp_sleeps(&n_sleeps);
-    for (uint32_t k = 0; k < n_sleeps; k++) {
-        uint32_t i = adp_metrics_find(m, sleeps[k].metric, strlen(sleeps[k].metric));
-        for (; i != ADP_NO_SERIES && n < MAX_DOUBTS; i = adp_metrics_at(m, i)->next) {
-            const struct adp_series *s = adp_metrics_at(m, i);
-            for (uint32_t l = 0; l < s->n_labels && s->value == 0; l++)
-                if (adp_str_is(s->labels[l].name, sleeps[k].label) &&
-                    adp_str_is(s->labels[l].value, sleeps[k].value))
-                    doubts[n++] = (struct adp_doubt) { .prefix = sleeps[k].prefix,
-                                                       .engine = adp_engine_key(s),
-                                                       .why = ADP_WHY_ASLEEP };
-        }
+    uint32_t i = adp_metrics_find(m, sleep->metric, strlen(sleep->metric));
+    struct adp_doubt doubt = { .prefix = sleep->prefix, .why = ADP_WHY_ASLEEP };
+    for (; i != ADP_NO_SERIES; i = adp_metrics_at(m, i)->next) {
+        const struct adp_series *s = adp_metrics_at(m, i);
+        bool asleep = false;
+        for (uint32_t l = 0; l < s->n_labels && s->value == 0; l++)
+            asleep = asleep || (adp_str_is(s->labels[l].name, sleep->label) &&
+                                adp_str_is(s->labels[l].value, sleep->value));
+        if (!asleep)
+            continue;
+        doubt.of = adp_engine_key(s);
+        if (d->n < d->cap)
+            d->at[d->n++] = doubt;
+        else
+            d->at[d->n - 1] = (struct adp_doubt) { .prefix = "",
+                                                   .kind = ADP_DOUBT_ALL,
+                                                   .why = ADP_WHY_TOO_MANY };
     }
-    return n;
 }
 
 /* The moment as the set sees it: with its renames, and what is known of sleep. */
 static struct adp_moment own_moment(const struct adp_signals *set,
                                     const struct adp_moment *moment,
-                                    struct adp_doubt doubts[MAX_DOUBTS])
+                                    struct adp_scratch *scratch)
 {
     struct adp_moment own = *moment;
+    struct doubts d = { .n = own.n_doubts };
+    uint32_t n_sleeps;
+    const struct adp_sleep *sleeps = adp_sleeps(&n_sleeps);
     own.renames = set->renames;
     own.n_renames = set->n_renames;
-    if (own.n_doubts > MAX_DOUBTS)
-        own.n_doubts = MAX_DOUBTS;
-    if (own.n_doubts)
-        memcpy(doubts, moment->doubts, own.n_doubts * sizeof *doubts);
-    if (own.now)
-        own.n_doubts = doubt_sleeping(own.now, doubts, own.n_doubts);
-    own.doubts = doubts;
+    d.at = adp_scratch_doubts(scratch, &d.cap);
+    if (d.n > d.cap)
+        d.n = 0;
+    else if (d.n)
+        memcpy(d.at, moment->doubts, d.n * sizeof *d.at);
+    if (d.n < own.n_doubts)
+        d.at[d.n++] = (struct adp_doubt) { .prefix = "",
+                                           .kind = ADP_DOUBT_ALL,
+                                           .why = ADP_WHY_TOO_MANY };
+    for (uint32_t k = 0; k < n_sleeps && own.now; k++)
+        doubt_sleeping(own.now, &sleeps[k], &d);
+    adp_doubts_sort(d.at, d.n);
+    own.doubts = d.at;
+    own.n_doubts = d.n;
     return own;
 }
 
@@ -869,8 +886,7 @@ void adp_signals_read_bound(const struct adp_signals *set, const struct adp_boun
                             double wall_s, struct adp_scratch *scratch,
                             struct adp_reading *readings)
 {
-    struct adp_doubt doubts[MAX_DOUBTS];
-    struct adp_moment own = own_moment(set, moment, doubts);
+    struct adp_moment own = own_moment(set, moment, scratch);
     if (moment->now && bound->pool) {
         read_pools(set, bound, &own, now_ns, wall_s, scratch, readings);
         return;
@@ -905,8 +921,7 @@ void adp_signals_read_replicas(const struct adp_signals *set,
                                double wall_s, struct adp_scratch *scratch,
                                const struct adp_str *names, struct adp_replicas *table)
 {
-    struct adp_doubt doubts[MAX_DOUBTS];
-    struct adp_moment own = own_moment(set, moment, doubts);
+    struct adp_moment own = own_moment(set, moment, scratch);
     for (uint32_t row = 0; row < table->rows; row++) {
         own.replicas = &names[row];
         own.n_replicas = 1;
@@ -999,6 +1014,16 @@ static bool is_named(struct adp_str metric, const char *name)
     return adp_str_same(asked, family(metric));
 }
 
+#define COUNT(table) (sizeof(table) / sizeof(table)[0])
+
+static bool is_one_of(struct adp_str metric, const struct adp_sign *signs, size_t n)
+{
+    for (size_t i = 0; i < n && signs[i].name; i++)
+        if (is_named(metric, signs[i].name))
+            return true;
+    return false;
+}
+
 static bool is_sign_of_life(struct adp_str metric)
 {
     uint32_t n;
@@ -1008,9 +1033,9 @@ static bool is_sign_of_life(struct adp_str metric)
             return true;
     const struct adp_pulse *pulses = adp_pulses(&n);
     for (uint32_t i = 0; i < n; i++)
-        for (size_t b = 0; b < sizeof pulses[i].beats / sizeof pulses[i].beats[0]; b++)
-            if (pulses[i].beats[b] && is_named(metric, pulses[i].beats[b]))
-                return true;
+        if (is_one_of(metric, pulses[i].beats, COUNT(pulses[i].beats)) ||
+            is_one_of(metric, pulses[i].stirs, COUNT(pulses[i].stirs)))
+            return true;
     return false;
 }
 

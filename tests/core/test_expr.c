@@ -1113,21 +1113,93 @@ START_TEST(a_doubted_engine_is_left_out)
     struct adp_scratch *scratch = NULL;
     ck_assert_int_eq(adp_scratch_create(&scratch, 8), 0);
     struct adp_doubt doubts[] = {
-        { "v:", adp_engine_key(adp_metrics_at(now, 2)), ADP_WHY_FROZEN },
-        { "w:", adp_engine_key(adp_metrics_at(now, 0)), ADP_WHY_ASLEEP },
+        { .prefix = "v:",
+          .of = adp_engine_key(adp_metrics_at(now, 2)),
+          .why = ADP_WHY_FROZEN },
+        { .prefix = "w:",
+          .of = adp_engine_key(adp_metrics_at(now, 0)),
+          .why = ADP_WHY_ASLEEP },
     };
+    struct adp_doubt *other = &doubts[doubts[0].of < doubts[1].of];
+    adp_doubts_sort(doubts, 2);
     struct adp_moment moment = { .now = now, .doubts = doubts, .n_doubts = 2 };
     struct adp_value v;
     ck_assert_int_eq(adp_expr_evaluate(expr, &moment, ADP_AGG_MAX, FRACTION, scratch, &v),
                      0);
     ck_assert_double_eq(v.value, 0.5);
     ck_assert_uint_eq(v.skipped_by[ADP_WHY_FROZEN], 1);
-    doubts[1].prefix = "v:k";
-    ck_assert_int_eq(adp_expr_evaluate(expr, &moment, ADP_AGG_MAX, FRACTION, scratch, &v),
-                     ADP_WHY_ASLEEP);
+    other->prefix = "v:k";
+    enum adp_why why =
+        adp_expr_evaluate(expr, &moment, ADP_AGG_MAX, FRACTION, scratch, &v);
+    ck_assert(why == ADP_WHY_ASLEEP || why == ADP_WHY_FROZEN);
+    ck_assert_uint_eq(v.skipped_by[ADP_WHY_ASLEEP], 1);
     adp_scratch_destroy(scratch);
     adp_metrics_destroy(now);
     adp_expr_destroy(expr);
+}
+END_TEST
+
+/* Two engines of each of two targets, and what has no target. */
+#define FOUR(name, v)                                                                    \
+    name "{engine=\"0\",target=\"a\"} " v "\n" name "{engine=\"1\",target=\"a\"} " v     \
+         "\n" name "{engine=\"0\",target=\"b\"} " v "\n" name                            \
+         "{engine=\"1\",target=\"b\"} " v "\n" name " " v "\n"
+
+/* Doubts of series 1 (engine 1 of target a), of target b, of all. */
+static const struct {
+    const char *name, *text, *prefix;
+    enum adp_doubted kind;
+    enum adp_why why;
+    uint32_t skipped;
+} doubted[] = {
+    { "what grew is doubted of one that began anew", "delta(v:c)", "v:", ADP_DOUBT_ENGINE,
+      ADP_WHY_COUNTER_RESET, 1 },
+    { "not what it is", "v:c", "v:", ADP_DOUBT_ENGINE, ADP_WHY_COUNTER_RESET, 0 },
+    { "of a target, all engines", "delta(v:c)", "", ADP_DOUBT_TARGET,
+      ADP_WHY_COUNTER_RESET, 2 },
+    { "and no others", "delta(v:c)", "w:", ADP_DOUBT_TARGET, ADP_WHY_COUNTER_RESET, 0 },
+    { "of a make, all", "v:c", "v:", ADP_DOUBT_ALL, ADP_WHY_TOO_MANY, 5 },
+    { "and no others", "v:c", "w:", ADP_DOUBT_ALL, ADP_WHY_TOO_MANY, 0 },
+};
+
+START_TEST(an_engine_a_target_or_a_make_is_doubted)
+{
+    struct adp_metrics *now = page_of(FOUR("v:c", "7")),
+                       *before = page_of(FOUR("v:c", "4"));
+    struct adp_scratch *scratch = NULL;
+    ck_assert_int_eq(adp_scratch_create(&scratch, 8), 0);
+    const uint64_t of[] = { adp_engine_key(adp_metrics_at(now, 1)),
+                            adp_target_key((struct adp_str) { "b", 1 }), 0 };
+    struct adp_doubt doubt = { .of = of[doubted[_i].kind],
+                               .prefix = doubted[_i].prefix,
+                               .kind = doubted[_i].kind,
+                               .why = doubted[_i].why };
+    struct adp_moment moment = {
+        .now = now, .before = before, .elapsed_s = 1, .doubts = &doubt, .n_doubts = 1
+    };
+    struct adp_expr *expr = compiled(EXPR, doubted[_i].text);
+    struct adp_value v;
+    adp_expr_evaluate(expr, &moment, ADP_AGG_MAX, ANY, scratch, &v);
+    ck_assert_msg(v.skipped_by[doubted[_i].why] == doubted[_i].skipped, "%s: %u",
+                  doubted[_i].name, v.skipped);
+    ck_assert_uint_eq(v.skipped, doubted[_i].skipped);
+    ck_assert_uint_eq(v.taken, 5 - doubted[_i].skipped);
+    adp_expr_destroy(expr);
+    adp_scratch_destroy(scratch);
+    adp_metrics_destroy(before);
+    adp_metrics_destroy(now);
+}
+END_TEST
+
+START_TEST(doubts_are_found_however_many)
+{
+    enum { N = 1000 };
+    static struct adp_doubt doubts[N];
+    for (uint32_t i = 0; i < N; i++)
+        doubts[i].of = i * UINT64_C(0x9e3779b97f4a7c15);
+    adp_doubts_sort(doubts, N);
+    for (uint32_t i = 1; i < N; i++)
+        ck_assert_uint_lt(doubts[i - 1].of, doubts[i].of);
 }
 END_TEST
 
@@ -1292,6 +1364,8 @@ static TCase *evaluated(void)
     tcase_add_test(t, a_crowd_of_series_is_paired_one_by_one);
     tcase_add_test(t, no_metrics_at_all_is_no_snapshot);
     tcase_add_test(t, a_doubted_engine_is_left_out);
+    tcase_add_loop_test(t, an_engine_a_target_or_a_make_is_doubted, 0, COUNT(doubted));
+    tcase_add_test(t, doubts_are_found_however_many);
     tcase_add_test(t, a_restart_of_the_page_stops_every_counter);
     tcase_add_test(t, what_is_above_the_last_bound_is_told);
     tcase_add_test(t, the_first_metric_that_is_missing_is_named);

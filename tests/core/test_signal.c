@@ -651,6 +651,36 @@ START_TEST(without_a_snapshot_every_signal_says_so)
 }
 END_TEST
 
+START_TEST(engines_that_sleep_are_left_out_however_many)
+{
+    enum { ENGINES = 600, LINES = 160 };
+    char *page = malloc((size_t)(ENGINES + 1) * LINES);
+    ck_assert_ptr_nonnull(page);
+    size_t n = 0;
+    for (int i = 0; i < ENGINES; i++)
+        n += (size_t)snprintf(
+            page + n, LINES,
+            "vllm:engine_sleep_state{engine=\"%d\",sleep_state=\"awake\"} %d\n"
+            "vllm:kv_cache_usage_perc{engine=\"%d\"} %s\n",
+            i, i == ENGINES - 1, i, i == ENGINES - 1 ? "0.5" : "0.75");
+    adp_scratch_destroy(scratch);
+    ck_assert_int_eq(adp_scratch_create(&scratch, 1024), 0);
+    const struct adp_reading *r = read_signal("kv_pressure", page);
+    ck_assert_double_eq(r->value, 0.5);
+    ck_assert_uint_eq(r->taken, 1);
+    ck_assert_uint_eq(r->skipped_by[ADP_WHY_ASLEEP], ENGINES - 1);
+    /* where they find no room, nobody is believed */
+    adp_scratch_destroy(scratch);
+    ck_assert_int_eq(adp_scratch_create(&scratch, 8), 0);
+    r = read_signal("running", "vllm:num_requests_running 1\n");
+    ck_assert_int_eq(r->why, ADP_WHY_PRESENT);
+    snprintf(page + n, LINES, "vllm:num_requests_running 1\n");
+    r = read_signal("running", page);
+    ck_assert_int_eq(r->why, ADP_WHY_TOO_MANY);
+    free(page);
+}
+END_TEST
+
 /* ---- pools: pages joined of several targets ---- */
 
 #define A "target=\"a\""
@@ -1257,6 +1287,7 @@ static TCase *reading(void)
     tcase_add_test(t, the_operators_sources_go_before_the_shipped_ones);
     tcase_add_test(t, a_renamed_metric_is_tried_second);
     tcase_add_test(t, where_nothing_was_counted_a_lifetime_does_not_answer);
+    tcase_add_test(t, engines_that_sleep_are_left_out_however_many);
     tcase_add_loop_test(t, each_target_of_a_pool_takes_its_own_first_source, 0,
                         COUNT(pooled));
     tcase_add_loop_test(t, the_operators_sources_are_chosen_by_each_target_too, 0,
