@@ -173,13 +173,25 @@ enum pairing {
     PAIR_COMPATIBLE /* no label with two values; one side may have more labels */
 };
 
+/* The first label from i on that has a value: one without is none. */
+static uint32_t next_told(const struct adp_series *s, uint32_t n, uint32_t i)
+{
+    while (i < n && !s->labels[i].value.n)
+        i++;
+    return i;
+}
+
 /* Walks both sorted label lists at once. A label that both sides pinned is left out. */
 static bool are_partners(const struct element *a, const struct element *b,
                          enum pairing pairing)
 {
     uint32_t na = a->series ? a->series->n_labels : 0, i = 0;
     uint32_t nb = b->series ? b->series->n_labels : 0, j = 0;
-    while (i < na || j < nb) {
+    for (;;) {
+        i = next_told(a->series, na, i);
+        j = next_told(b->series, nb, j);
+        if (i == na && j == nb)
+            return true;
         const struct adp_label *la = i < na ? &a->series->labels[i] : NULL;
         const struct adp_label *lb = j < nb ? &b->series->labels[j] : NULL;
         int order = !la ? 1 : !lb ? -1 : adp_str_compare(la->name, lb->name);
@@ -194,7 +206,6 @@ static bool are_partners(const struct element *a, const struct element *b,
         i += order <= 0;
         j += order >= 0;
     }
-    return true;
 }
 
 /* ---- elements ---- */
@@ -561,7 +572,7 @@ static void set_keys(struct element *e, uint32_t n, const struct adp_selector *o
         e[i].key = 0;
         for (uint32_t l = 0; l < series->n_labels; l++) {
             struct adp_str name = series->labels[l].name, value = series->labels[l].value;
-            if (is_pinned(e[i].from, name) || is_pinned(other, name))
+            if (!value.n || is_pinned(e[i].from, name) || is_pinned(other, name))
                 continue;
             e[i].key = XXH3_64bits_withSeed(name.p, name.n, e[i].key);
             e[i].key = XXH3_64bits_withSeed(value.p, value.n, e[i].key);
@@ -858,10 +869,10 @@ static void fold_shares(struct run *run)
 
 /* ---- quantiles ---- */
 
-/* Buckets in the order of their bounds (`by_le`), or histogram by histogram. */
+/* Buckets in the order of their bounds, or (not `by_le`) histogram by histogram first. */
 static bool comes_before(const struct element *a, const struct element *b, bool by_le)
 {
-    return by_le ? a->le < b->le : a->key < b->key;
+    return by_le || a->key == b->key ? a->le < b->le : a->key < b->key;
 }
 
 /* A heap sort: bounded on any input, in place, and without the memory that qsort asks
@@ -913,9 +924,16 @@ static uint32_t keep_whole(struct run *run, struct element *e, uint32_t *ret_n)
             skip(run, why, to - from);
             continue;
         }
-        for (uint32_t i = from; i < to; i++)
-            if (!e[i].merged)
+        uint32_t first = kept;
+        for (uint32_t i = from; i < to; i++) {
+            if (e[i].merged)
+                continue;
+            /* le="1" and le="1.0" are one bound, told twice */
+            if (kept == first || e[kept - 1].le != e[i].le)
                 e[kept++] = e[i];
+            else if (e[kept - 1].value < e[i].value)
+                e[kept - 1].value = e[i].value;
+        }
         histograms++;
     }
     *ret_n = kept;
