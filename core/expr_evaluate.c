@@ -8,7 +8,8 @@
  *  1. Nothing is allocated: every vector lies in the scratch, one behind the other, and a
  *     result is written over its operands.
  *  2. An element without a reason is finite.
- *  3. Elements of one vector come from one selector, or are one element without labels.
+ *  3. Elements of one vector come from one selector, or from two of which one stands in for
+ *     the other (either), or are one element without labels. They are no more than `series`.
  */
 #include "core/dictionary.h"
 #include "core/expr_program.h"
@@ -641,7 +642,7 @@ static void negate(struct run *run)
 
 /* Of two elements of the same labels the first, or where that has no value the second. Both
  * vectors lie one behind the other: what is left out is closed up. */
-static void either(struct run *run)
+static enum adp_why either(struct run *run)
 {
     struct vector b = *top(run);
     run->scratch->n_vectors--;
@@ -672,7 +673,10 @@ static void either(struct run *run)
         else if (i < a.n)
             skip_element(run, &as[i]);
     }
+    if (kept > run->scratch->series)
+        return ADP_WHY_TOO_MANY;
     set_length(run, kept, a.n ? b.empty : a.empty);
+    return ADP_WHY_PRESENT;
 }
 
 /* ---- replicas and parts ---- */
@@ -1152,8 +1156,7 @@ static enum adp_why run_step(struct run *run, const struct adp_step *step)
         fold_shares(run);
         return ADP_WHY_PRESENT;
     case ADP_STEP_EITHER:
-        either(run);
-        return ADP_WHY_PRESENT;
+        return either(run);
     default:
         operate(run, step->kind);
         return ADP_WHY_PRESENT;

@@ -1198,6 +1198,27 @@ START_TEST(an_engine_a_target_or_a_make_is_doubted)
 }
 END_TEST
 
+/* Three of each are no more than 4; together they are. */
+START_TEST(either_holds_no_more_series_than_there_is_room_for)
+{
+    struct adp_metrics *now = page_of("a" E0 " 1\na" E1 " 1\na" E2 " 1\n"
+                                      "b{f=\"0\"} 1\nb{f=\"1\"} 1\nb{f=\"2\"} 1\n");
+    struct adp_expr *expr = compiled(EXPR, "either(a, b)");
+    struct adp_moment moment = { .now = now };
+    struct adp_value v;
+    for (uint32_t room = 4; room <= 6; room += 2) {
+        struct adp_scratch *scratch = NULL;
+        ck_assert_int_eq(adp_scratch_create(&scratch, room), 0);
+        ck_assert_int_eq(adp_expr_evaluate(expr, &moment, ADP_AGG_SUM, ANY, scratch, &v),
+                         room < 6 ? ADP_WHY_TOO_MANY : ADP_WHY_PRESENT);
+        adp_scratch_destroy(scratch);
+    }
+    ck_assert_double_eq(v.value, 6);
+    adp_metrics_destroy(now);
+    adp_expr_destroy(expr);
+}
+END_TEST
+
 START_TEST(doubts_are_found_however_many)
 {
     enum { N = 1000 };
@@ -1373,6 +1394,7 @@ static TCase *evaluated(void)
     tcase_add_test(t, a_doubted_engine_is_left_out);
     tcase_add_loop_test(t, an_engine_a_target_or_a_make_is_doubted, 0, COUNT(doubted));
     tcase_add_test(t, doubts_are_found_however_many);
+    tcase_add_test(t, either_holds_no_more_series_than_there_is_room_for);
     tcase_add_test(t, a_restart_of_the_page_stops_every_counter);
     tcase_add_test(t, what_is_above_the_last_bound_is_told);
     tcase_add_test(t, the_first_metric_that_is_missing_is_named);
