@@ -640,32 +640,52 @@ static void negate(struct run *run)
         e[i].value = -e[i].value;
 }
 
-/* Of two elements of the same labels the first, or where that has no value the second. Both
- * vectors lie one behind the other: what is left out is closed up. */
+static bool any_present(const struct element *e, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (e[i].why == ADP_WHY_PRESENT)
+            return true;
+    return false;
+}
+
+/* Marks of each pair with equal labels the one that is left out. */
+static void choose_by_labels(struct element *as, uint32_t n_a, struct element *bs,
+                             uint32_t n_b)
+{
+    uint32_t start = 0;
+    set_keys(as, n_a, bs->from);
+    set_keys(bs, n_b, as->from);
+    for (uint32_t i = 0; i < n_a; i++) {
+        uint32_t tried = 0, j = start;
+        while (tried < n_b &&
+               (as[i].key != bs[j].key || !are_partners(&as[i], &bs[j], PAIR_EQUAL))) {
+            j = j + 1 == n_b ? 0 : j + 1;
+            tried++;
+        }
+        if (tried == n_b)
+            continue;
+        start = j + 1 == n_b ? 0 : j + 1;
+        bool first = as[i].why == ADP_WHY_PRESENT || bs[j].why != ADP_WHY_PRESENT;
+        (first ? &bs[j] : &as[i])->merged = true;
+    }
+}
+
+/* Of two elements of the same labels the first, or where that has no value the second; where
+ * one side has no labels, one side. Both vectors lie one behind the other: what is left out
+ * is closed up. */
 static enum adp_why either(struct run *run)
 {
     struct vector b = *top(run);
     run->scratch->n_vectors--;
     struct vector a = *top(run);
     struct element *as = elements_of(run, &a), *bs = elements_of(run, &b);
-    uint32_t kept = 0, start = 0;
-    bool labelled = a.n && b.n && as->series && bs->series;
-    if (labelled) {
-        set_keys(as, a.n, bs->from);
-        set_keys(bs, b.n, as->from);
-    }
-    for (uint32_t i = 0; i < a.n && b.n; i++) {
-        uint32_t tried = 0, j = start;
-        while (tried < b.n && labelled &&
-               (as[i].key != bs[j].key || !are_partners(&as[i], &bs[j], PAIR_EQUAL))) {
-            j = j + 1 == b.n ? 0 : j + 1;
-            tried++;
-        }
-        if (tried == b.n)
-            continue;
-        start = j + 1 == b.n ? 0 : j + 1;
-        (as[i].why == ADP_WHY_PRESENT || bs[j].why != ADP_WHY_PRESENT ? &bs[j] : &as[i])
-            ->merged = true;
+    uint32_t kept = 0;
+    if (a.n && b.n && as->series && bs->series) {
+        choose_by_labels(as, a.n, bs, b.n);
+    } else if (a.n && b.n) {
+        bool first = any_present(as, a.n) || !any_present(bs, b.n);
+        for (uint32_t i = 0; i < (first ? b.n : a.n); i++)
+            (first ? bs : as)[i].merged = true;
     }
     for (uint32_t i = 0; i < a.n + b.n; i++) {
         if (!as[i].merged)

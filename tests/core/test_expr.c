@@ -723,6 +723,12 @@ static const struct row {
       ADP_AGG_SUM, ANY, 0, 4, 2, 0, 0, NULL },
     { "none of either", EXPR, "either(a{x=\"1\"}, a{x=\"2\"})", "a" E0 " 1\n", NULL,
       ADP_AGG_SUM, ANY, ADP_WHY_NEVER_SUPPLIED, 0, 0, 0, 0, NULL },
+    { "a total or all of these", EXPR, "either(sum(a), b)",
+      "a" E0 " 1\nb" E0 " 10\nb" E1 " 20\n", NULL, ADP_AGG_SUM, ANY, 0, 1, 1, 0, 0,
+      NULL },
+    { "all of these or a total", EXPR, "either(a, sum(b))",
+      "a" E0 " NaN\na" E1 " NaN\nb" E0 " 10\n", NULL, ADP_AGG_SUM, ANY, 0, 10, 1, 2,
+      ADP_WHY_NOT_FINITE, NULL },
     { "of totals", EXPR, "either(sum(a), sum(b))", "a" E0 " 1\nb" E0 " 10\nb" E1 " 20\n",
       NULL, ADP_AGG_NONE, ANY, 0, 1, 1, 0, 0, NULL },
 
