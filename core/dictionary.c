@@ -5,7 +5,8 @@
  *
  * Order of sources: an engine's own names from new to old, then the same engine seen from
  * outside (a frontend, a pool). Engines print their names under one prefix each, so on the
- * page of one engine only its own lines can answer.
+ * page of one engine only its own lines can answer; on a page of several targets each target
+ * takes its own first source (core/signal.h).
  *
  * Scale is fixed here, by name: most "perc" and "percent" are fractions, most GPU
  * utilisations are percentages, and SGLang's hit rate was a percentage while its label was
@@ -16,6 +17,9 @@
  * exporter measures every 1 to 30 s, so that a shorter limit would call it stale between
  * two of its own samples. A hit rate is a mean over a whole interval and follows the
  * traffic's mix, not its level, so that it stays true for longer than a queue does.
+ *
+ * Parts: all of these are counts and fractions, so that what is below 0 is skipped before it
+ * is added, multiplied or divided (adp_expr_hold): -1 + 5 is no queue of 4.
  *
  * Left out on purpose: lifetime means (vllm:avg_*, llamacpp:prompt_tokens_seconds,
  * n_busy_slots_per_decode) are no readings of the moment; sglang:utilization and
@@ -51,8 +55,11 @@ static const char *const kv_pressure[] = {
     "(dynamo_component_total_blocks / dynamo_component_total_blocks)",
     "gpu_cache_usage_perc", /* NIM */
     "kv_cache_usage_perc",
-    "llm_d_epp_average_kv_cache_utilization", /* means over the pods of a pool */
-    "inference_pool_average_kv_cache_utilization",
+    /* Means over the pods of a pool: of none they are 0. */
+    "=llm_d_epp_average_kv_cache_utilization * "
+    "(llm_d_epp_ready_endpoints / llm_d_epp_ready_endpoints)",
+    "=inference_pool_average_kv_cache_utilization * "
+    "(inference_pool_ready_pods / inference_pool_ready_pods)",
     NULL,
 };
 
@@ -61,20 +68,25 @@ static const char *const queue_depth[] = {
     "sglang:num_queue_reqs",
     "sglang:num_requests_waiting", /* until 0.4.0 */
     "tgi_queue_size",
-    /* and in front of the model */
-    "=sum(nv_trt_llm_request_metrics{request_type=\"waiting\"}) + "
+    /* Per model what waits, which until early 2024 was told by two others; and in front of
+     * the models. */
+    "=sum(either(nv_trt_llm_request_metrics{request_type=\"waiting\"}, "
+    "nv_trt_llm_request_metrics{request_type=\"active\"} - "
+    "nv_trt_llm_request_metrics{request_type=\"scheduled\"})) + "
     "sum(nv_inference_pending_request_count)",
-    "nv_trt_llm_request_metrics{request_type=\"waiting\"}",
-    "=nv_trt_llm_request_metrics{request_type=\"active\"} - " /* until early 2024 */
-    "nv_trt_llm_request_metrics{request_type=\"scheduled\"}",
+    "=either(nv_trt_llm_request_metrics{request_type=\"waiting\"}, "
+    "nv_trt_llm_request_metrics{request_type=\"active\"} - "
+    "nv_trt_llm_request_metrics{request_type=\"scheduled\"})",
     "trtllm_num_requests_waiting",
     "llamacpp:requests_deferred",
     "=lmdeploy:num_requests_waiting + lmdeploy:num_api_requests_waiting",
     "lmdeploy:num_requests_waiting",
     "num_requests_waiting", /* NIM */
     "dynamo_frontend_queued_requests",
-    "=llm_d_epp_average_queue_size * llm_d_epp_ready_endpoints",
-    "=inference_pool_average_queue_size * inference_pool_ready_pods",
+    "=llm_d_epp_average_queue_size * llm_d_epp_ready_endpoints * "
+    "(llm_d_epp_ready_endpoints / llm_d_epp_ready_endpoints)",
+    "=inference_pool_average_queue_size * inference_pool_ready_pods * "
+    "(inference_pool_ready_pods / inference_pool_ready_pods)",
     NULL,
 };
 
@@ -89,7 +101,8 @@ static const char *const running[] = {
     "lmdeploy:num_requests_running",
     "num_requests_running", /* NIM */
     "=dynamo_frontend_inflight_requests - dynamo_frontend_queued_requests",
-    "=llm_d_epp_average_running_requests * llm_d_epp_ready_endpoints",
+    "=llm_d_epp_average_running_requests * llm_d_epp_ready_endpoints * "
+    "(llm_d_epp_ready_endpoints / llm_d_epp_ready_endpoints)",
     NULL,
 };
 
@@ -113,22 +126,22 @@ static const char *const gpu_mem[] = {
 };
 
 static const char *const prefix_hit_rate[] = {
-    "=sum(delta(vllm:prefix_cache_hits_total)) / "
-    "sum(delta(vllm:prefix_cache_queries_total))",
-    "=sum(delta(vllm:gpu_prefix_cache_hits_total)) / " /* V1 until 0.9.1, in blocks */
-    "sum(delta(vllm:gpu_prefix_cache_queries_total))",
-    "=sum(delta(vllm:prefix_cache_hits)) / " /* simulators */
-    "sum(delta(vllm:prefix_cache_queries))",
+    "=share(delta(vllm:prefix_cache_hits_total), "
+    "delta(vllm:prefix_cache_queries_total))",
+    "=share(delta(vllm:gpu_prefix_cache_hits_total), " /* V1 until 0.9.1, in blocks */
+    "delta(vllm:gpu_prefix_cache_queries_total))",
+    "=share(delta(vllm:prefix_cache_hits), " /* simulators */
+    "delta(vllm:prefix_cache_queries))",
     "vllm:gpu_prefix_cache_hit_rate", /* V0; -1 when off */
-    "=sum(delta(sglang:realtime_tokens_total{mode=\"prefill_cache\"})) / "
-    "(sum(delta(sglang:realtime_tokens_total{mode=\"prefill_cache\"})) + "
-    "sum(delta(sglang:realtime_tokens_total{mode=\"prefill_compute\"})))",
-    "=sum(delta(sglang:cached_tokens_total)) / sum(delta(sglang:prompt_tokens_total))",
+    "=share(delta(sglang:realtime_tokens_total{mode=\"prefill_cache\"}), "
+    "delta(sglang:realtime_tokens_total{mode=\"prefill_cache\"}) + "
+    "delta(sglang:realtime_tokens_total{mode=\"prefill_compute\"}))",
+    "=share(delta(sglang:cached_tokens_total), delta(sglang:prompt_tokens_total))",
     "sglang:cache_hit_rate{name=\"\"}",         /* of the last prefill batch */
     "=sglang:cache_hit_rate{name!=\"\"} / 100", /* until 0.4.0 */
     "trtllm_kv_cache_hit_rate",
-    "=delta(llamacpp:prompt_tokens_cached_total) / "
-    "(delta(llamacpp:prompt_tokens_cached_total) + "
+    "=share(delta(llamacpp:prompt_tokens_cached_total), "
+    "delta(llamacpp:prompt_tokens_cached_total) + "
     "delta(llamacpp:prompt_tokens_total))",
     "lmdeploy:prefix_cache_hit_rate",
     NULL,
@@ -425,6 +438,19 @@ uint64_t adp_engine_key(const struct adp_series *series)
     return key;
 }
 
+uint64_t adp_target_key(struct adp_str target)
+{
+    return hash_on(UINT64_C(0x9e3779b97f4a7c15), target);
+}
+
+bool adp_engine_lingers(const struct adp_series *series)
+{
+    for (uint32_t i = 0; i < series->n_labels; i++)
+        if (adp_str_is(series->labels[i].name, "WorkerId"))
+            return true;
+    return false;
+}
+
 /* ---- values ---- */
 
 /* dcgm_structs.h: each type's blank, and seven kinds of "not there" above it. As doubles,
@@ -435,9 +461,22 @@ static const struct {
                { 140737488355328.0, 140737488355335.0 },
                { 9223372036854775807.0, 9223372036854775808.0 } };
 
-bool adp_metric_is_blank(struct adp_str name, double value)
+/* Of a card that is split (MIG), DCGM has no use: some versions then say 0. */
+static bool is_of_split_card(const struct adp_series *series)
 {
-    if (value < blanks[0].lo || !begins_with(name, "DCGM_"))
+    for (uint32_t i = 0; i < series->n_labels; i++)
+        if (adp_str_is(series->labels[i].name, "GPU_I_ID") && series->labels[i].value.n)
+            return true;
+    return false;
+}
+
+bool adp_metric_is_blank(const struct adp_series *series)
+{
+    double value = series->value;
+    if (value == 0)
+        return adp_str_is(series->name, "DCGM_FI_DEV_GPU_UTIL") &&
+               is_of_split_card(series);
+    if (value < blanks[0].lo || !begins_with(series->name, "DCGM_"))
         return false;
     for (size_t i = 0; i < sizeof blanks / sizeof blanks[0]; i++)
         if (value >= blanks[i].lo && value <= blanks[i].hi)
@@ -448,55 +487,94 @@ bool adp_metric_is_blank(struct adp_str name, double value)
 /* ---- signs of life ---- */
 
 /* An engine's own, under each prefix that its names are seen with (adp_prefixes). */
+#define SIGN(name)                                                                       \
+    {                                                                                    \
+        name, NULL, NULL                                                                 \
+    }
 #define VLLM_PULSE(prefix)                                                               \
     {                                                                                    \
-        prefix, prefix "num_requests_running",                                           \
-        {                                                                                \
-            prefix "generation_tokens_total", prefix "prompt_tokens_total",              \
-                prefix "iteration_tokens_total_count"                                    \
-        }                                                                                \
+        .prefixes = { prefix }, .running = SIGN(prefix "num_requests_running"),          \
+        .beats = {                                                                       \
+            SIGN(prefix "generation_tokens_total"),                                      \
+            SIGN(prefix "prompt_tokens_total"),                                          \
+            SIGN(prefix "iteration_tokens_total_count"),                                 \
+        },                                                                               \
     }
-#define SGLANG_PULSE(prefix)                                                             \
+/* Under the name that it gives to what runs: one until 0.4.0, another since. */
+#define SGLANG_PULSE(prefix, name)                                                       \
     {                                                                                    \
-        prefix, prefix "num_running_reqs",                                               \
-        {                                                                                \
-            prefix "generation_tokens_total", prefix "prompt_tokens_total",              \
-                prefix "realtime_tokens_total"                                           \
-        }                                                                                \
-    }
-/* NIM's names have no prefix in common. */
-#define NIM_PULSE(begin)                                                                 \
-    {                                                                                    \
-        begin, "num_requests_running",                                                   \
-        {                                                                                \
-            "generation_tokens_total", "prompt_tokens_total"                             \
-        }                                                                                \
+        .prefixes = { prefix }, .running = SIGN(prefix name),                            \
+        .beats = {                                                                       \
+            SIGN(prefix "generation_tokens_total"),                                      \
+            SIGN(prefix "prompt_tokens_total"),                                          \
+            SIGN(prefix "realtime_tokens_total"),                                        \
+        },                                                                               \
     }
 #define VLLM_SLEEP(prefix)                                                               \
     {                                                                                    \
         prefix, prefix "engine_sleep_state", "sleep_state", "awake"                      \
     }
 
-/* llama.cpp counts tokens when a request ends, and steps as they are made. */
 static const struct adp_pulse pulses[] = {
     VLLM_PULSE("vllm:"),
     VLLM_PULSE("ray_vllm:"),
     VLLM_PULSE("ray_vllm_"),
     VLLM_PULSE("vllm_"),
-    SGLANG_PULSE("sglang:"),
-    SGLANG_PULSE("sglang_"),
-    NIM_PULSE("num_requests_"),
-    NIM_PULSE("gpu_cache_usage_perc"),
-    NIM_PULSE("kv_cache_usage_perc"),
-    { "tgi_", "tgi_batch_current_size", { "tgi_batch_inference_count" } },
-    { "llamacpp:",
-      "llamacpp:requests_processing",
-      { "llamacpp:n_decode_total", "llamacpp:tokens_predicted_total",
-        "llamacpp:prompt_tokens_total" } },
-    { "lmdeploy:",
-      "lmdeploy:num_requests_running",
-      { "lmdeploy:generation_tokens_total", "lmdeploy:prompt_tokens_total",
-        "lmdeploy:iteration_tokens_total_count" } },
+    SGLANG_PULSE("sglang:", "num_running_reqs"),
+    SGLANG_PULSE("sglang_", "num_running_reqs"),
+    SGLANG_PULSE("sglang:", "num_requests_running"),
+    SGLANG_PULSE("sglang_", "num_requests_running"),
+    /* NIM: its names have no prefix in common */
+    { .prefixes = { "num_requests_", "gpu_cache_usage_perc", "kv_cache_usage_perc",
+                    "prompt_tokens_total", "generation_tokens_total",
+                    "time_to_first_token_seconds", "time_per_output_token_seconds" },
+      .running = SIGN("num_requests_running"),
+      .beats = { SIGN("generation_tokens_total"), SIGN("prompt_tokens_total") } },
+    { .prefixes = { "tgi_" },
+      .running = SIGN("tgi_batch_current_size"),
+      .beats = { SIGN("tgi_batch_inference_count") } },
+    /* tokens are counted when a request ends, steps as they are made */
+    { .prefixes = { "llamacpp:" },
+      .running = SIGN("llamacpp:requests_processing"),
+      .beats = { SIGN("llamacpp:n_decode_total"), SIGN("llamacpp:tokens_predicted_total"),
+                 SIGN("llamacpp:prompt_tokens_total") } },
+    { .prefixes = { "lmdeploy:" },
+      .running = SIGN("lmdeploy:num_requests_running"),
+      .beats = { SIGN("lmdeploy:generation_tokens_total"),
+                 SIGN("lmdeploy:prompt_tokens_total"),
+                 SIGN("lmdeploy:iteration_tokens_total_count") } },
+    /* these count when a request begins or ends: between, its blocks grow in number */
+    { .prefixes = { "trtllm_" },
+      .running = SIGN("trtllm_num_requests_running"),
+      .beats = { SIGN("trtllm_request_success_total"),
+                 SIGN("trtllm_request_queue_time_seconds_count"),
+                 SIGN("trtllm_time_to_first_token_seconds_count"),
+                 SIGN("trtllm_time_per_output_token_seconds_count") },
+      .stirs = { SIGN("trtllm_kv_cache_utilization"),
+                 SIGN("trtllm_kv_cache_used_blocks") } },
+    { .prefixes = { "nv_trt_llm_", "nv_inference_pending_request_count" },
+      .running = { "nv_trt_llm_request_metrics", "request_type", "scheduled" },
+      .beats = { SIGN("nv_inference_count"), SIGN("nv_inference_exec_count"),
+                 SIGN("nv_inference_request_success") },
+      .stirs = { { "nv_trt_llm_general_metrics", "general_type", "iteration_counter" },
+                 { "nv_trt_llm_kv_cache_block_metrics", "kv_cache_block_type",
+                   "used" } } },
+    /* a frontend also works while no engine does: requests come */
+    { .prefixes = { "dynamo_frontend_" },
+      .running = SIGN("dynamo_frontend_inflight_requests"),
+      .beats = { SIGN("dynamo_frontend_requests_total"),
+                 SIGN("dynamo_frontend_time_to_first_token_seconds_count"),
+                 SIGN("dynamo_frontend_inter_token_latency_seconds_count"),
+                 SIGN("dynamo_frontend_output_sequence_tokens_count") },
+      .stirs = { SIGN("dynamo_frontend_inflight_requests"),
+                 SIGN("dynamo_frontend_queued_requests") } },
+    { .prefixes = { "dynamo_component_" },
+      .running = SIGN("dynamo_component_inflight_requests"),
+      .beats = { SIGN("dynamo_component_requests_total"),
+                 SIGN("dynamo_component_request_bytes_total"),
+                 SIGN("dynamo_component_response_bytes_total") },
+      .stirs = { SIGN("dynamo_component_kvstats_active_blocks"),
+                 SIGN("dynamo_component_gpu_cache_usage_percent") } },
 };
 
 const struct adp_pulse *adp_pulses(uint32_t *ret_n)

@@ -18,13 +18,20 @@ enum adp_label_role {
  * [hot] */
 enum adp_label_role adp_label_role(const struct adp_series *series, struct adp_str label);
 
-/* True for what the metric's exporter prints when it has no reading (DCGM's 2147483632
- * and the like, which are numbers like any other). [hot] */
-bool adp_metric_is_blank(struct adp_str name, double value);
+/* True for what the series' exporter prints when it has no reading (DCGM's 2147483632 and
+ * the like, which are numbers like any other; 0 % for a card that is split). [hot] */
+bool adp_metric_is_blank(const struct adp_series *series);
 
 /* Which engine of the page a series belongs to: the hash of the labels that tell engines
  * apart (engine, WorkerId, …); one value for all series of a page without any. [hot] */
 uint64_t adp_engine_key(const struct adp_series *series);
+
+/* The same of a target of a joined page, for all series that it has. [hot] */
+uint64_t adp_target_key(struct adp_str target);
+
+/* True for a series of an engine that its exporter may go on telling of when it is gone:
+ * Ray's workers. [any] */
+bool adp_engine_lingers(const struct adp_series *series);
 
 /* Other prefixes that an engine's names are seen with: "vllm:" is "ray_vllm:", "ray_vllm_"
  * or "vllm_" behind those who rewrite it. Each shipped source is followed by the same with
@@ -35,11 +42,18 @@ struct adp_prefix {
 };
 const struct adp_prefix *adp_prefixes(uint32_t *ret_n);
 
-/* How an engine shows that it works: while `running` is above 0, one of `beats` moves. */
+/* Series of a metric, or those of them with this label at this value. */
+struct adp_sign {
+    const char *name, *label, *value; /* name NULL: none; label NULL: all */
+};
+
+/* How an engine shows that it works: while `running` is above 0, one of `beats` or of
+ * `stirs` moves. Beats are counters, and an engine of which one went down began anew; stirs
+ * are gauges, for engines that count when a request ends. */
 struct adp_pulse {
-    const char *prefix; /* of its names */
-    const char *running;
-    const char *beats[4];
+    const char *prefixes[8]; /* of its names; NULL-terminated where fewer */
+    struct adp_sign running;
+    struct adp_sign beats[4], stirs[2];
 };
 const struct adp_pulse *adp_pulses(uint32_t *ret_n);
 

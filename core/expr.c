@@ -5,9 +5,11 @@
  *   product  = unary { ("*" | "/") unary }
  *   unary    = { "-" } operand
  *   operand  = number | selector | "(" sum ")" | fold "(" sum ")"
+ *            | two "(" sum "," sum ")"
  *            | growth "(" selector ")" | "quantile" "(" number "," selector ")"
  *            | "label" "(" (name | quoted) "," selector ")"
  *   fold     = "sum" | "max" | "min" | "mean"
+ *   two      = "share" | "either"
  *   growth   = "delta" | "rate"
  *   selector = (name | quoted) [ "{" [ matcher { "," matcher } [ "," ] ] "}" ]
  *   matcher  = (name | quoted) ("=" | "!=" | "=~" | "!~") quoted
@@ -70,8 +72,9 @@ const char *adp_aggregate_word(enum adp_aggregate aggregate)
     return (unsigned)aggregate < N_AGGREGATES ? aggregate_words[aggregate] : "unknown";
 }
 
-static const char *const function_words[] = { "delta", "rate",     "sum",   "max", "min",
-                                              "mean",  "quantile", "label", NULL };
+static const char *const function_words[] = { "delta",    "rate",  "sum",   "max",
+                                              "min",      "mean",  "share", "either",
+                                              "quantile", "label", NULL };
 static const struct adp_step function_steps[] = {
     { .kind = ADP_STEP_DELTA },
     { .kind = ADP_STEP_RATE },
@@ -79,6 +82,8 @@ static const struct adp_step function_steps[] = {
     { .kind = ADP_STEP_FOLD, .fold = ADP_AGG_MAX },
     { .kind = ADP_STEP_FOLD, .fold = ADP_AGG_MIN },
     { .kind = ADP_STEP_FOLD, .fold = ADP_AGG_MEAN },
+    { .kind = ADP_STEP_SHARE },
+    { .kind = ADP_STEP_EITHER },
     { .kind = ADP_STEP_QUANTILE },
     { .kind = ADP_STEP_LABEL },
 };
@@ -413,7 +418,7 @@ static int unknown_function(struct reader *r, size_t len)
                             "unknown function, found \"%s\", did you mean \"%s\"", word,
                             nearest);
     return refuse(r, r->at, "unknown function",
-                  "delta, rate, sum, max, min, mean, quantile or label");
+                  "delta, rate, sum, max, min, mean, share, either, quantile or label");
 }
 
 /* Takes letters along, so that 0x10 and 1e3x are refused whole and not cut in two. */
@@ -450,6 +455,21 @@ static int read_first_argument(struct reader *r, struct adp_step *step)
     return rc;
 }
 
+/* At the "(" of a function of two. */
+static int read_two(struct reader *r)
+{
+    size_t open = r->at;
+    int rc = enter(r);
+    if (!rc)
+        rc = read_sum(r);
+    if (!rc && next(r) != ',')
+        rc = refuse(r, r->at, "the second operand is missing", "+, -, *, / or \",\"");
+    r->at += !rc;
+    if (!rc)
+        rc = read_sum(r);
+    return rc ? rc : leave(r, open, "+, -, *, / or \")\"");
+}
+
 /* At a word that "(" follows. */
 static int read_call(struct reader *r, size_t len)
 {
@@ -468,6 +488,10 @@ static int read_call(struct reader *r, size_t len)
         return rc ? rc : emit(r, at, function_steps[f]);
     }
     struct adp_step step = function_steps[f];
+    if (step.kind == ADP_STEP_SHARE || step.kind == ADP_STEP_EITHER) {
+        int rc = read_two(r);
+        return rc ? rc : emit(r, at, step);
+    }
     int rc = enter(r);
     if (!rc && (step.kind == ADP_STEP_QUANTILE || step.kind == ADP_STEP_LABEL))
         rc = read_first_argument(r, &step);
@@ -623,6 +647,7 @@ static struct adp_expr *blank_expr(const char *text, size_t len)
         return NULL;
     }
     memcpy(e->text, text, len);
+    e->least = -(double)INFINITY;
     return e;
 }
 
@@ -674,6 +699,11 @@ void adp_expr_destroy(struct adp_expr *expr)
     free(expr->strings);
     free(expr->text);
     free(expr);
+}
+
+void adp_expr_hold(struct adp_expr *expr, double least)
+{
+    expr->least = least;
 }
 
 const char *adp_expr_text(const struct adp_expr *expr)

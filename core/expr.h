@@ -11,6 +11,11 @@
  *            absent. A reset seen in one counter of a source holds for all its counters
  *            with the same labels.
  *            sum(e) max(e) min(e) mean(e): over the series of e
+ *            share(part, whole): the sum of part over the sum of whole, over the series
+ *            that have both with equal labels; one of which the part is no part (below 0,
+ *            or above its whole) is skipped
+ *            either(e, f): the series of e, and of f those whose labels none of e has, or
+ *            none that is sane
  *            quantile(q, selector): of a histogram, named without its _bucket: from what
  *            its buckets grew by since the snapshot before, merged over its series,
  *            linear between two bounds (as Prometheus has it); above the last bound:
@@ -106,6 +111,10 @@ int adp_expr_compile_metric(struct adp_expr **ret, const char *text, const char 
 int adp_expr_compile(struct adp_expr **ret, const char *text, const char *file,
                      uint32_t line, uint32_t column, struct adp_error *err);
 void adp_expr_destroy(struct adp_expr *expr);
+/* Values below this are skipped before anything is made of them: series, numbers in labels,
+ * counters, and what a function takes. No limit until it is called. For sources of counts
+ * and fractions, where -1 + 5 must not be 4. [control] */
+void adp_expr_hold(struct adp_expr *expr, double least);
 
 /* The text as written: what the log names the source by. */
 const char *adp_expr_text(const struct adp_expr *expr);
@@ -115,17 +124,33 @@ const char *adp_expr_metric(const struct adp_expr *expr, uint32_t i);
 
 /* `series`: the most series any one selector may match, and a quarter of what the
  * operands that wait at one time may hold together; more make the source TOO_MANY. About
- * 200 bytes for each. ADP_EINVAL: 0 or above ADP_METRICS_MAX_SERIES; ADP_ENOMEM. */
+ * 300 bytes for each. ADP_EINVAL: 0 or above ADP_METRICS_MAX_SERIES; ADP_ENOMEM. */
 int adp_scratch_create(struct adp_scratch **ret, uint32_t series);
 void adp_scratch_destroy(struct adp_scratch *scratch);
 
-/* Engines whose series are not to be believed at the moment: series whose name begins
- * with `prefix` and whose engine (adp_engine_key, core/dictionary.h) is `engine`. */
-struct adp_doubt {
-    const char *prefix;
-    uint64_t engine;
-    enum adp_why why; /* ASLEEP, FROZEN */
+enum adp_doubted {
+    ADP_DOUBT_ENGINE, /* `of` is its adp_engine_key (core/dictionary.h) */
+    ADP_DOUBT_TARGET, /* `of` is the adp_target_key of a target */
+    ADP_DOUBT_ALL,    /* `of` is 0 */
+    ADP_DOUBT_KINDS
 };
+
+/* Series that are not to be believed at the moment: those whose name begins with `prefix`
+ * and that are of one engine, one target, or any. */
+struct adp_doubt {
+    uint64_t of;
+    const char *prefix; /* "": whatever the name */
+    enum adp_doubted kind;
+    enum adp_why
+        why; /* ASLEEP, FROZEN, TOO_MANY; COUNTER_RESET: it is their growth that */
+             /* is not, since they began anew */
+};
+/* In the order of `of`, as they are looked up. [hot] */
+void adp_doubts_sort(struct adp_doubt *doubts, uint32_t n);
+
+/* Room for doubts of whoever evaluates: of as many engines as series may match, and of
+ * *ret_cap in all. Borrowed for the life of the scratch. [hot] */
+struct adp_doubt *adp_scratch_doubts(struct adp_scratch *scratch, uint32_t *ret_cap);
 
 /* What an expression is evaluated over. */
 struct adp_moment {
@@ -134,11 +159,12 @@ struct adp_moment {
     double elapsed_s;                 /* between the two; above 0 if before is given */
     const struct adp_rename *renames; /* may be NULL */
     uint32_t n_renames;
-    const struct adp_doubt *doubts; /* may be NULL */
+    const struct adp_doubt *doubts; /* sorted; may be NULL */
     uint32_t n_doubts;
     bool
         restarted; /* the whole page's process did, since `before`: all counters began anew */
-    struct adp_str replica; /* only series of this one (core/replicas.h); p NULL: all */
+    const struct adp_str *replicas; /* only series of these (core/replicas.h), "" being */
+    uint32_t n_replicas;            /* those without a target; 0: all series */
 };
 
 /* False when a metric it asks for is not there, under its name or another: then it is
@@ -159,6 +185,7 @@ struct adp_value {
     double time_s;   /* oldest timestamp among the series used */
     char differ[96]; /* AMBIGUOUS: labels in which the series differ, "engine, model_name"
                       */
+    bool idle;       /* DIVISOR_ZERO: a counter's growth, which is known and is 0 */
 };
 
 /* Evaluates over one moment; series of the result outside [lo, hi] are skipped, then the

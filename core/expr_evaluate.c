@@ -8,7 +8,8 @@
  *  1. Nothing is allocated: every vector lies in the scratch, one behind the other, and a
  *     result is written over its operands.
  *  2. An element without a reason is finite.
- *  3. Elements of one vector come from one selector, or are one element without labels.
+ *  3. Elements of one vector come from one selector, or from two of which one stands in for
+ *     the other (either), or are one element without labels. They are no more than `series`.
  */
 #include "core/dictionary.h"
 #include "core/expr_program.h"
@@ -26,16 +27,23 @@
  * room for a / (b + (c - d)). */
 enum { OPERANDS = 4 };
 
+/* Doubts that there is room for beside those of as many engines as there are series: of
+ * targets, of all engines of a make, of engines under several prefixes. */
+enum { MORE_DOUBTS = 512 };
+
 struct element {
     const struct adp_series *series; /* whose labels; NULL: none */
     const struct adp_selector *from; /* what selected it; NULL with series */
     double value, time_s;
+    double part;  /* of value; only in a share */
     uint64_t key; /* of its labels; only while vectors are joined, or series grouped */
     double le;    /* of a bucket; only in a quantile */
     enum adp_why why;
     bool merged; /* its replica stands for it */
     bool has_time;
     bool counted; /* why is set, and what it stands for is among the skipped already */
+    bool growth;  /* it is what counters grew by */
+    bool idle;    /* why is DIVISOR_ZERO, and that was growth */
 };
 
 struct vector {
@@ -49,6 +57,7 @@ struct adp_scratch {
     uint32_t n_vectors;
     struct vector vectors[ADP_EXPR_STEPS];
     uint32_t *slots; /* twice as many as `series`, a power of 2: groups by key */
+    struct adp_doubt *doubts;
 };
 
 struct run {
@@ -56,6 +65,8 @@ struct run {
     const struct adp_moment *moment;
     struct adp_scratch *scratch;
     struct adp_value *value;
+    uint32_t replica; /* of those asked for, the one that the last series was of */
+    bool is_outside;  /* value->outside is told */
 };
 
 int adp_scratch_create(struct adp_scratch **ret, uint32_t series)
@@ -72,7 +83,8 @@ int adp_scratch_create(struct adp_scratch **ret, uint32_t series)
         slots *= 2;
     s->elements = calloc(s->cap, sizeof *s->elements);
     s->slots = calloc(slots, sizeof *s->slots);
-    if (!s->elements || !s->slots) {
+    s->doubts = calloc(series + MORE_DOUBTS, sizeof *s->doubts);
+    if (!s->elements || !s->slots || !s->doubts) {
         adp_scratch_destroy(s);
         return ADP_ENOMEM;
     }
@@ -86,7 +98,14 @@ void adp_scratch_destroy(struct adp_scratch *scratch)
         return;
     free(scratch->elements);
     free(scratch->slots);
+    free(scratch->doubts);
     free(scratch);
+}
+
+struct adp_doubt *adp_scratch_doubts(struct adp_scratch *scratch, uint32_t *ret_cap)
+{
+    *ret_cap = scratch->series + MORE_DOUBTS;
+    return scratch->doubts;
 }
 
 /* ---- labels ---- */
@@ -114,12 +133,21 @@ static bool matches(const struct adp_matcher *m, const struct adp_series *series
     }
 }
 
-static bool is_of(const struct adp_moment *moment, const struct adp_series *series)
+/* Of the replicas that are asked for. Joined pages tell one after another. */
+static bool is_asked(struct run *run, const struct adp_series *series)
 {
     static const struct adp_str label = { ADP_REPLICA_LABEL,
                                           sizeof ADP_REPLICA_LABEL - 1 };
-    return !moment->replica.p ||
-           adp_str_same(label_value(series, label), moment->replica);
+    const struct adp_moment *moment = run->moment;
+    if (!moment->n_replicas)
+        return true;
+    struct adp_str is = label_value(series, label);
+    for (uint32_t tried = 0; tried < moment->n_replicas; tried++) {
+        if (adp_str_same(is, moment->replicas[run->replica]))
+            return true;
+        run->replica = run->replica + 1 == moment->n_replicas ? 0 : run->replica + 1;
+    }
+    return false;
 }
 
 static bool selects(const struct adp_selector *selector, const struct adp_series *series)
@@ -146,13 +174,25 @@ enum pairing {
     PAIR_COMPATIBLE /* no label with two values; one side may have more labels */
 };
 
+/* The first label from i on that has a value: one without is none. */
+static uint32_t next_told(const struct adp_series *s, uint32_t n, uint32_t i)
+{
+    while (i < n && !s->labels[i].value.n)
+        i++;
+    return i;
+}
+
 /* Walks both sorted label lists at once. A label that both sides pinned is left out. */
 static bool are_partners(const struct element *a, const struct element *b,
                          enum pairing pairing)
 {
     uint32_t na = a->series ? a->series->n_labels : 0, i = 0;
     uint32_t nb = b->series ? b->series->n_labels : 0, j = 0;
-    while (i < na || j < nb) {
+    for (;;) {
+        i = next_told(a->series, na, i);
+        j = next_told(b->series, nb, j);
+        if (i == na && j == nb)
+            return true;
         const struct adp_label *la = i < na ? &a->series->labels[i] : NULL;
         const struct adp_label *lb = j < nb ? &b->series->labels[j] : NULL;
         int order = !la ? 1 : !lb ? -1 : adp_str_compare(la->name, lb->name);
@@ -167,7 +207,6 @@ static bool are_partners(const struct element *a, const struct element *b,
         i += order <= 0;
         j += order >= 0;
     }
-    return true;
 }
 
 /* ---- elements ---- */
@@ -187,10 +226,26 @@ static void skip_element(struct run *run, struct element *e)
     e->counted = true;
 }
 
+static void note_outside(struct run *run, double value)
+{
+    if (!run->is_outside)
+        run->value->outside = value;
+    run->is_outside = true;
+}
+
 static void set_value(struct element *e, double value)
 {
     e->value = value;
     e->why = isfinite(value) ? ADP_WHY_PRESENT : ADP_WHY_NOT_FINITE;
+}
+
+/* Below what parts of this source may be: no sum or product makes sense of it. */
+static void hold_up(struct run *run, struct element *e)
+{
+    if (e->why != ADP_WHY_PRESENT || !(e->value < run->expr->least))
+        return;
+    e->why = ADP_WHY_OUT_OF_RANGE;
+    note_outside(run, e->value);
 }
 
 /* A result is as old as the oldest timestamp that went into it. */
@@ -204,6 +259,14 @@ static void add_time(struct element *to, const struct element *from)
 
 static void apply(struct element *to, enum adp_step_kind kind, double a, double b)
 {
+    to->growth = false;
+    if (kind == ADP_STEP_SHARE) {
+        bool sane = a >= 0 && a <= b;
+        to->value = sane ? b : b != 0 ? a / b : a;
+        to->part = a;
+        to->why = sane ? ADP_WHY_PRESENT : ADP_WHY_OUT_OF_RANGE;
+        return;
+    }
     if (kind == ADP_STEP_DIVIDE && b == 0) {
         to->why = ADP_WHY_DIVISOR_ZERO;
         return;
@@ -224,10 +287,13 @@ static struct element combine(enum adp_step_kind kind, struct element a, struct 
     add_time(&result, &b);
     if (a.why == ADP_WHY_PRESENT && b.why == ADP_WHY_PRESENT) {
         apply(&result, kind, a.value, b.value);
+        result.growth = a.growth && b.growth && kind != ADP_STEP_DIVIDE;
+        result.idle = result.why == ADP_WHY_DIVISOR_ZERO && b.growth;
     } else {
         const struct element *bad = a.why != ADP_WHY_PRESENT ? &a : &b;
         result.why = bad->why;
         result.counted = bad->counted;
+        result.idle = bad->idle;
     }
     return result;
 }
@@ -302,10 +368,12 @@ bool adp_expr_supplied(const struct adp_expr *expr, const struct adp_moment *mom
     return true;
 }
 
-/* How far one counter went since the snapshot before. */
-static enum adp_why grow(const struct adp_moment *moment, const struct adp_series *series,
+/* How far one counter went since the snapshot before; of one that was OUT_OF_RANGE then, what
+ * it was. */
+static enum adp_why grow(const struct run *run, const struct adp_series *series,
                          double *ret)
 {
+    const struct adp_moment *moment = run->moment;
     const struct adp_series *before =
         moment->before ? adp_metrics_same(moment->before, series) : NULL;
     if (!isfinite(series->value) || (before && !isfinite(before->value)))
@@ -314,6 +382,10 @@ static enum adp_why grow(const struct adp_moment *moment, const struct adp_serie
         return ADP_WHY_FIRST_SAMPLE;
     if (series->value < before->value || moment->restarted)
         return ADP_WHY_COUNTER_RESET;
+    if (before->value < run->expr->least) {
+        *ret = before->value;
+        return ADP_WHY_OUT_OF_RANGE;
+    }
     *ret = series->value - before->value;
     return ADP_WHY_PRESENT;
 }
@@ -335,25 +407,70 @@ static bool restarted(const struct run *run, const struct adp_step *self,
         probe.name = adp_metrics_at(run->moment->now, first)->name;
         const struct adp_series *other = adp_metrics_same(run->moment->now, &probe);
         double growth;
-        if (other && grow(run->moment, other, &growth) == ADP_WHY_COUNTER_RESET)
+        if (other && grow(run, other, &growth) == ADP_WHY_COUNTER_RESET)
             return true;
     }
     return false;
 }
 
-/* Why the series is not to be believed, whatever it says. */
-static enum adp_why doubt(const struct adp_moment *moment,
-                          const struct adp_series *series)
+/* A shell sort, with Knuth's gaps: in place, few, and often sorted. */
+void adp_doubts_sort(struct adp_doubt *doubts, uint32_t n)
 {
-    for (uint32_t i = 0; i < moment->n_doubts; i++) {
-        const struct adp_doubt *d = &moment->doubts[i];
-        size_t n = strlen(d->prefix);
-        if (series->name.n >= n && memcmp(series->name.p, d->prefix, n) == 0 &&
-            adp_engine_key(series) == d->engine)
-            return d->why;
+    uint32_t gap = 1;
+    while (gap < n / 3)
+        gap = 3 * gap + 1;
+    for (; gap; gap /= 3)
+        for (uint32_t i = gap; i < n; i++) {
+            struct adp_doubt moving = doubts[i];
+            uint32_t j = i;
+            for (; j >= gap && doubts[j - gap].of > moving.of; j -= gap)
+                doubts[j] = doubts[j - gap];
+            doubts[j] = moving;
+        }
+}
+
+static uint32_t first_doubt(const struct adp_moment *moment, uint64_t of)
+{
+    uint32_t low = 0, high = moment->n_doubts;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (moment->doubts[middle].of < of)
+            low = middle + 1;
+        else
+            high = middle;
     }
-    return adp_metric_is_blank(series->name, series->value) ? ADP_WHY_BLANK
-                                                            : ADP_WHY_PRESENT;
+    return low;
+}
+
+static bool begins_with(struct adp_str name, const char *prefix)
+{
+    size_t n = strlen(prefix);
+    return name.n >= n && memcmp(name.p, prefix, n) == 0;
+}
+
+/* Why the series is not to be believed, whatever it says: nothing is worse than another, but
+ * a counter that began anew is told only where it is believed otherwise. `growth`: it is
+ * asked what it grew by. */
+static enum adp_why doubt(const struct adp_moment *moment,
+                          const struct adp_series *series, bool growth)
+{
+    enum adp_why why = adp_metric_is_blank(series) ? ADP_WHY_BLANK : ADP_WHY_PRESENT;
+    if (!moment->n_doubts)
+        return why;
+    const uint64_t of[ADP_DOUBT_KINDS] = { adp_engine_key(series),
+                                           adp_target_key(adp_replica_of(series)), 0 };
+    for (int kind = 0; kind < ADP_DOUBT_KINDS; kind++)
+        for (uint32_t i = first_doubt(moment, of[kind]);
+             i < moment->n_doubts && moment->doubts[i].of == of[kind]; i++) {
+            const struct adp_doubt *d = &moment->doubts[i];
+            if ((int)d->kind != kind || !begins_with(series->name, d->prefix))
+                continue;
+            if (d->why != ADP_WHY_COUNTER_RESET)
+                return d->why;
+            if (growth)
+                why = d->why;
+        }
+    return why;
 }
 
 static void set_label(struct element *e, struct adp_str label)
@@ -363,13 +480,14 @@ static void set_label(struct element *e, struct adp_str label)
     set_value(e, adp_number_parse(text.p, text.n, &value) ? value : (double)NAN);
 }
 
-static void set_growth(const struct run *run, const struct adp_step *step,
-                       struct element *e)
+static void set_growth(struct run *run, const struct adp_step *step, struct element *e)
 {
     double growth = 0;
-    e->why = grow(run->moment, e->series, &growth);
+    e->why = grow(run, e->series, &growth);
     if (e->why == ADP_WHY_PRESENT && restarted(run, step, e->series))
         e->why = ADP_WHY_COUNTER_RESET;
+    if (e->why == ADP_WHY_OUT_OF_RANGE)
+        note_outside(run, growth);
     if (e->why != ADP_WHY_PRESENT)
         return;
     if (step->kind == ADP_STEP_RATE)
@@ -379,8 +497,7 @@ static void set_growth(const struct run *run, const struct adp_step *step,
 }
 
 /* The value that an element starts with. */
-static void set_first(const struct run *run, const struct adp_step *step,
-                      struct element *e)
+static void set_first(struct run *run, const struct adp_step *step, struct element *e)
 {
     if (step->kind == ADP_STEP_SERIES)
         set_value(e, e->series->value);
@@ -388,6 +505,7 @@ static void set_first(const struct run *run, const struct adp_step *step,
         set_label(e, step->label);
     else
         set_growth(run, step, e);
+    hold_up(run, e);
 }
 
 static enum adp_why push_series(struct run *run, const struct adp_step *step)
@@ -398,13 +516,15 @@ static enum adp_why push_series(struct run *run, const struct adp_step *step)
     for (uint32_t i = first_series(run->moment, selector); i != ADP_NO_SERIES;
          i = series->next) {
         series = adp_metrics_at(run->moment->now, i);
-        if (!is_of(run->moment, series) || !selects(selector, series))
+        if (!is_asked(run, series) || !selects(selector, series))
             continue;
         struct element e = { .series = series,
                              .from = selector,
                              .has_time = series->has_time,
-                             .time_s = series->time_s };
-        e.why = doubt(run->moment, series);
+                             .time_s = series->time_s,
+                             .growth = step->kind != ADP_STEP_SERIES &&
+                                       step->kind != ADP_STEP_LABEL };
+        e.why = doubt(run->moment, series, e.growth);
         if (e.why == ADP_WHY_PRESENT)
             set_first(run, step, &e);
         enum adp_why why = add_element(run, e);
@@ -453,7 +573,7 @@ static void set_keys(struct element *e, uint32_t n, const struct adp_selector *o
         e[i].key = 0;
         for (uint32_t l = 0; l < series->n_labels; l++) {
             struct adp_str name = series->labels[l].name, value = series->labels[l].value;
-            if (is_pinned(e[i].from, name) || is_pinned(other, name))
+            if (!value.n || is_pinned(e[i].from, name) || is_pinned(other, name))
                 continue;
             e[i].key = XXH3_64bits_withSeed(name.p, name.n, e[i].key);
             e[i].key = XXH3_64bits_withSeed(value.p, value.n, e[i].key);
@@ -487,6 +607,13 @@ static uint32_t join(struct run *run, enum adp_step_kind kind, struct vector a,
     return n;
 }
 
+/* A lone total would be the whole, or the part, of several. */
+static bool pairs_strictly(enum adp_step_kind kind, const struct element *a, uint32_t n_a,
+                           const struct element *b, uint32_t n_b)
+{
+    return kind == ADP_STEP_SHARE && n_a + n_b > 2 && a->series && b->series;
+}
+
 static void operate(struct run *run, enum adp_step_kind kind)
 {
     struct vector b = *top(run);
@@ -495,6 +622,8 @@ static void operate(struct run *run, enum adp_step_kind kind)
     struct element *to = elements_of(run, &a);
     if (!a.n || !b.n)
         set_length(run, 0, a.n ? b.empty : a.empty);
+    else if (pairs_strictly(kind, to, a.n, elements_of(run, &b), b.n))
+        set_length(run, join(run, kind, a, b, to), ADP_WHY_NO_PARTNER);
     else if (b.n == 1)
         set_length(run, spread(run, kind, RIGHT, elements_of(run, &b), a, to),
                    ADP_WHY_NO_PARTNER);
@@ -509,6 +638,65 @@ static void negate(struct run *run)
     struct element *e = elements_of(run, top(run));
     for (uint32_t i = 0; i < top(run)->n; i++)
         e[i].value = -e[i].value;
+}
+
+static bool any_present(const struct element *e, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (e[i].why == ADP_WHY_PRESENT)
+            return true;
+    return false;
+}
+
+/* Marks of each pair with equal labels the one that is left out. */
+static void choose_by_labels(struct element *as, uint32_t n_a, struct element *bs,
+                             uint32_t n_b)
+{
+    uint32_t start = 0;
+    set_keys(as, n_a, bs->from);
+    set_keys(bs, n_b, as->from);
+    for (uint32_t i = 0; i < n_a; i++) {
+        uint32_t tried = 0, j = start;
+        while (tried < n_b &&
+               (as[i].key != bs[j].key || !are_partners(&as[i], &bs[j], PAIR_EQUAL))) {
+            j = j + 1 == n_b ? 0 : j + 1;
+            tried++;
+        }
+        if (tried == n_b)
+            continue;
+        start = j + 1 == n_b ? 0 : j + 1;
+        bool first = as[i].why == ADP_WHY_PRESENT || bs[j].why != ADP_WHY_PRESENT;
+        (first ? &bs[j] : &as[i])->merged = true;
+    }
+}
+
+/* Of two elements of the same labels the first, or where that has no value the second; where
+ * one side has no labels, one side. Both vectors lie one behind the other: what is left out
+ * is closed up. */
+static enum adp_why either(struct run *run)
+{
+    struct vector b = *top(run);
+    run->scratch->n_vectors--;
+    struct vector a = *top(run);
+    struct element *as = elements_of(run, &a), *bs = elements_of(run, &b);
+    uint32_t kept = 0;
+    if (a.n && b.n && as->series && bs->series) {
+        choose_by_labels(as, a.n, bs, b.n);
+    } else if (a.n && b.n) {
+        bool first = any_present(as, a.n) || !any_present(bs, b.n);
+        for (uint32_t i = 0; i < (first ? b.n : a.n); i++)
+            (first ? bs : as)[i].merged = true;
+    }
+    for (uint32_t i = 0; i < a.n + b.n; i++) {
+        if (!as[i].merged)
+            as[kept++] = as[i];
+        else if (i < a.n)
+            skip_element(run, &as[i]);
+    }
+    if (kept > run->scratch->series)
+        return ADP_WHY_TOO_MANY;
+    set_length(run, kept, a.n ? b.empty : a.empty);
+    return ADP_WHY_PRESENT;
 }
 
 /* ---- replicas and parts ---- */
@@ -612,8 +800,10 @@ static void merge_replicas(struct run *run, struct element *e, uint32_t n)
         uint32_t first = first_of_group(run, e, i, mask);
         if (first == i)
             continue;
-        if (e[i].value > e[first].value)
+        if (e[i].value > e[first].value) {
             e[first].value = e[i].value;
+            e[first].part = e[i].part;
+        }
         add_time(&e[first], &e[i]);
         e[i].merged = true;
     }
@@ -633,7 +823,7 @@ static void group(struct run *run, struct element *e, uint32_t n)
 static struct element fold(const struct element *e, uint32_t n, enum adp_aggregate how,
                            uint32_t *ret_used)
 {
-    struct element result = { .why = ADP_WHY_PRESENT };
+    struct element result = { .why = ADP_WHY_PRESENT, .growth = true };
     uint32_t used = 0, merged = 0;
     for (uint32_t i = 0; i < n; i++) {
         if (e[i].why != ADP_WHY_PRESENT)
@@ -643,6 +833,7 @@ static struct element fold(const struct element *e, uint32_t n, enum adp_aggrega
             continue;
         }
         bool sums = how == ADP_AGG_SUM || how == ADP_AGG_MEAN;
+        result.part += e[i].part;
         if (used++ == 0 || how == ADP_AGG_LAST || how == ADP_AGG_ONLY)
             result.value = e[i].value;
         else if (sums)
@@ -652,6 +843,7 @@ static struct element fold(const struct element *e, uint32_t n, enum adp_aggrega
             result.value = e[i].value;
         if (how == ADP_AGG_LAST)
             result.has_time = false;
+        result.growth = result.growth && e[i].growth;
         add_time(&result, &e[i]);
     }
     if (how == ADP_AGG_MEAN && used)
@@ -670,23 +862,41 @@ static void fold_top(struct run *run, enum adp_aggregate how)
     uint32_t used;
     if (!v.n)
         return;
+    for (uint32_t i = 0; i < v.n; i++)
+        hold_up(run, &e[i]);
     group(run, e, v.n);
     for (uint32_t i = 0; i < v.n; i++)
         if (e[i].why != ADP_WHY_PRESENT)
             skip_element(run, &e[i]);
     struct element result = fold(e, v.n, how, &used);
     if (!used)
-        result = (struct element) { .why = e[0].why, .counted = true };
+        result = (struct element) { .why = e[0].why, .counted = true, .idle = e[0].idle };
     e[0] = result;
     set_length(run, 1, ADP_WHY_PRESENT);
 }
 
+/* Makes one ratio of the pairs on top: each a whole, with its part. */
+static void fold_shares(struct run *run)
+{
+    struct element *e = elements_of(run, top(run));
+    uint32_t n = top(run)->n;
+    for (uint32_t i = 0; i < n; i++)
+        if (e[i].why == ADP_WHY_OUT_OF_RANGE && !e[i].counted)
+            note_outside(run, e[i].value);
+    fold_top(run, ADP_AGG_SUM);
+    if (!n || e->why != ADP_WHY_PRESENT)
+        return;
+    bool growth = e->growth;
+    apply(e, ADP_STEP_DIVIDE, e->part, e->value);
+    e->idle = e->why == ADP_WHY_DIVISOR_ZERO && growth;
+}
+
 /* ---- quantiles ---- */
 
-/* Buckets in the order of their bounds (`by_le`), or histogram by histogram. */
+/* Buckets in the order of their bounds, or (not `by_le`) histogram by histogram first. */
 static bool comes_before(const struct element *a, const struct element *b, bool by_le)
 {
-    return by_le ? a->le < b->le : a->key < b->key;
+    return by_le || a->key == b->key ? a->le < b->le : a->key < b->key;
 }
 
 /* A heap sort: bounded on any input, in place, and without the memory that qsort asks
@@ -738,9 +948,16 @@ static uint32_t keep_whole(struct run *run, struct element *e, uint32_t *ret_n)
             skip(run, why, to - from);
             continue;
         }
-        for (uint32_t i = from; i < to; i++)
-            if (!e[i].merged)
+        uint32_t first = kept;
+        for (uint32_t i = from; i < to; i++) {
+            if (e[i].merged)
+                continue;
+            /* le="1" and le="1.0" are one bound, told twice */
+            if (kept == first || e[kept - 1].le != e[i].le)
                 e[kept++] = e[i];
+            else if (e[kept - 1].value < e[i].value)
+                e[kept - 1].value = e[i].value;
+        }
         histograms++;
     }
     *ret_n = kept;
@@ -903,7 +1120,8 @@ static enum adp_why settle(struct run *run, enum adp_aggregate how, double lo, d
     }
     for (uint32_t i = v.n; i-- > 0;) /* backwards: the first that is outside stays */
         if (e[i].why == ADP_WHY_PRESENT &&
-            (e[i].why = judge(e[i].value, lo, hi)) == ADP_WHY_OUT_OF_RANGE)
+            (e[i].why = judge(e[i].value, lo, hi)) == ADP_WHY_OUT_OF_RANGE &&
+            !run->is_outside)
             value->outside = e[i].value;
     if (how != ADP_AGG_LAST && how != ADP_AGG_ONLY)
         group(run, e, v.n);
@@ -913,11 +1131,13 @@ static enum adp_why settle(struct run *run, enum adp_aggregate how, double lo, d
     }
     uint32_t used;
     struct element result = fold(e, v.n, how, &used);
-    if (!used)
+    if (!used) {
+        value->idle = e[0].idle;
         return e[0].why;
+    }
     enum adp_why why = judge(result.value, lo, hi);
     if (why != ADP_WHY_PRESENT) {
-        value->outside = result.value;
+        note_outside(run, result.value);
         skip(run, why, used);
         return why;
     }
@@ -951,6 +1171,12 @@ static enum adp_why run_step(struct run *run, const struct adp_step *step)
     case ADP_STEP_FOLD:
         fold_top(run, step->fold);
         return ADP_WHY_PRESENT;
+    case ADP_STEP_SHARE:
+        operate(run, step->kind);
+        fold_shares(run);
+        return ADP_WHY_PRESENT;
+    case ADP_STEP_EITHER:
+        return either(run);
     default:
         operate(run, step->kind);
         return ADP_WHY_PRESENT;
@@ -965,7 +1191,7 @@ static void clear_value(struct adp_value *v)
     v->skipped_why = ADP_WHY_PRESENT;
     for (int i = 0; i < ADP_WHY_COUNT; i++)
         v->skipped_by[i] = 0;
-    v->has_time = false;
+    v->has_time = v->idle = false;
     v->differ[0] = '\0';
 }
 

@@ -28,6 +28,8 @@ enum adp_step_kind {
     ADP_STEP_SUBTRACT,
     ADP_STEP_MULTIPLY,
     ADP_STEP_DIVIDE,
+    ADP_STEP_SHARE,  /* takes two */
+    ADP_STEP_EITHER, /* takes two */
     ADP_STEP_FOLD
 };
 
@@ -68,6 +70,7 @@ struct adp_expr {
     struct adp_selector *selectors;
     struct adp_matcher *matchers;
     uint32_t n_strings, n_steps, n_selectors, n_matchers;
+    double least; /* below it nothing that it adds, divides or folds makes sense */
 };
 
 #endif

@@ -1,23 +1,35 @@
 /* SPDX-License-Identifier: MIT */
-/* Pages remembered, and pulses (core/history.h).
+/* Pages remembered, pulses, and who began anew (core/history.h).
  *
  * Four pages are held: the one being filled, the one kept last, and two of the past,
  * `young` and `old`. When `young` has grown a window old it becomes `old`, and the page of
  * now becomes `young`. One page may be last, young and old at a time.
  *
- * A pulse (core/dictionary.h) is kept for each engine of the page: the sum of its
- * counters, and since when that sum has stood. */
+ * A pulse (core/dictionary.h) is kept for each engine of the page: the sum of its signs, and
+ * since when that sum has stood.
+ *
+ * Who began anew is marked, with the time of the page that shows it, for as long as a page
+ * from before that may be compared with; when everybody did, those pages are forgotten
+ * instead. */
 #include "core/history.h"
 
 #include "core/dictionary.h"
+#include "core/replicas.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* Room for 64 targets of 32 engines. Those that find none are not believed. */
 enum {
     PAGES = ADP_HISTORY_PAGES,
-    MAX_BEATING = 64 /* engines watched; more are believed */
+    MAX_BEATING = 2048,
+    SLOTS = 2 * MAX_BEATING, /* a power of 2 */
+    MAX_MARKS = 4096,        /* more: all began anew */
+    MAX_DOUBTS = 8192,
+    MAX_PULSES = 64,
+    MOST_STARTS = 1024 /* processes of one page; of more nothing is said */
 };
 
 struct page {
@@ -27,22 +39,36 @@ struct page {
 
 struct beating {
     const struct adp_pulse *pulse;
-    uint64_t engine;
-    double sum;
-    uint64_t since_ns; /* when `sum` was first seen */
-    uint64_t look;     /* the last look at it */
-    bool running;
+    uint64_t engine, target; /* their keys */
+    uint64_t look;           /* the last look at it */
+    double sum, next_sum;    /* NaN: it counts nothing that we know */
+    uint64_t moved_ns;       /* when `sum` was first seen */
+    uint64_t since_ns;       /* the same, or when it last said that nothing runs */
+    bool running, lingers;
+    bool has_moved; /* since it was first seen */
+    bool anew;      /* at this look */
+};
+
+/* Who began anew, shown by the page of `at_ns`. */
+struct mark {
+    struct adp_doubt doubt;
+    uint64_t at_ns;
 };
 
 struct adp_history {
     uint64_t window_ns;
     struct page pages[PAGES];
     struct page *next, *last, *young, *old; /* of pages; all but next NULL at first */
-    bool restarted;                         /* between `last` and the page looked at */
+    bool restarted; /* all of it, between `last` and the page looked at */
     uint64_t looks;
     struct beating beating[MAX_BEATING];
     uint32_t n_beating;
-    struct adp_doubt doubts[MAX_BEATING];
+    uint32_t slots[SLOTS];        /* by pulse and engine: index and 1; open addressing */
+    uint64_t crowded;             /* bit i: engines of pulse i found no room */
+    struct mark marks[MAX_MARKS]; /* n_marks kept, then n_fresh of the last look */
+    uint32_t n_marks, n_fresh;
+    struct adp_doubt doubts[MAX_DOUBTS];
+    uint32_t n_doubts;
 };
 
 int adp_history_create(struct adp_history **ret, uint64_t window_ns)
@@ -103,110 +129,355 @@ static const struct adp_series *series_of(const struct adp_metrics *m, const cha
     return i == ADP_NO_SERIES ? NULL : adp_metrics_at(m, i);
 }
 
-/* NaN when the engine counts nothing that we know of: equal to nothing, it seems to move
- * with every look, and the engine is believed. */
-static double sum_beats(const struct adp_metrics *m, const struct adp_pulse *pulse,
+static bool shows(const struct adp_series *s, const struct adp_sign *sign)
+{
+    if (!sign->label)
+        return true;
+    for (uint32_t i = 0; i < s->n_labels; i++)
+        if (adp_str_is(s->labels[i].name, sign->label))
+            return adp_str_is(s->labels[i].value, sign->value);
+    return false;
+}
+
+/* The first series of a sign from `s` on. */
+static const struct adp_series *next_of_sign(const struct adp_metrics *m,
+                                             const struct adp_series *s,
+                                             const struct adp_sign *sign)
+{
+    while (s && !shows(s, sign))
+        s = next_series(m, s);
+    return s;
+}
+
+static const struct adp_series *first_of_sign(const struct adp_metrics *m,
+                                              const struct adp_sign *sign)
+{
+    return sign->name ? next_of_sign(m, series_of(m, sign->name), sign) : NULL;
+}
+
+/* The place in `slots` of an engine, or the free one where it would be. */
+static uint32_t slot_of(const struct adp_history *h, const struct adp_pulse *pulse,
                         uint64_t engine)
 {
-    bool any = false;
-    double sum = 0;
-    for (size_t i = 0; i < sizeof pulse->beats / sizeof pulse->beats[0]; i++) {
-        const struct adp_series *s =
-            pulse->beats[i] ? series_of(m, pulse->beats[i]) : NULL;
-        for (; s; s = next_series(m, s)) {
-            if (adp_engine_key(s) != engine || !isfinite(s->value))
-                continue;
-            sum += s->value;
-            any = true;
-        }
-    }
-    return any ? sum : (double)NAN;
+    uint32_t at = (uint32_t)(engine ^ engine >> 32 ^ (uintptr_t)pulse >> 4) % SLOTS;
+    while (h->slots[at] && (h->beating[h->slots[at] - 1].pulse != pulse ||
+                            h->beating[h->slots[at] - 1].engine != engine))
+        at = (at + 1) % SLOTS;
+    return at;
 }
 
 static struct beating *find_beating(struct adp_history *h, const struct adp_pulse *pulse,
                                     uint64_t engine)
 {
-    for (uint32_t i = 0; i < h->n_beating; i++)
-        if (h->beating[i].pulse == pulse && h->beating[i].engine == engine)
-            return &h->beating[i];
+    uint32_t i = h->slots[slot_of(h, pulse, engine)];
+    return i ? &h->beating[i - 1] : NULL;
+}
+
+/* NULL when there is no room. */
+static struct beating *add_beating(struct adp_history *h, const struct adp_pulse *pulse,
+                                   uint64_t engine)
+{
     if (h->n_beating == MAX_BEATING)
         return NULL;
     struct beating *b = &h->beating[h->n_beating++];
     *b = (struct beating) { .pulse = pulse, .engine = engine, .sum = (double)NAN };
+    h->slots[slot_of(h, pulse, engine)] = h->n_beating;
     return b;
 }
 
-static void feel(struct adp_history *h, const struct adp_metrics *page,
-                 const struct adp_pulse *pulse, const struct adp_series *running,
-                 uint64_t now_ns)
+/* A series that tells what runs. False: there is no room for its engine. */
+static bool feel_running(struct adp_history *h, const struct adp_pulse *pulse,
+                         const struct adp_series *running)
 {
     uint64_t engine = adp_engine_key(running);
     struct beating *b = find_beating(h, pulse, engine);
     if (!b)
-        return;
-    if (b->look == h->looks) { /* several ranks of one engine */
-        b->running = b->running || running->value > 0;
-        return;
+        b = add_beating(h, pulse, engine);
+    if (!b)
+        return false;
+    if (b->look != h->looks) { /* not another rank of one engine */
+        b->look = h->looks;
+        b->target = adp_target_key(adp_replica_of(running));
+        b->next_sum = (double)NAN;
+        b->running = b->anew = false;
     }
-    b->look = h->looks;
-    b->running = running->value > 0;
-    double sum = sum_beats(page, pulse, engine);
-    h->restarted = h->restarted || sum < b->sum;
-    if (!(sum == b->sum))
+    b->running = b->running || running->value > 0;
+    b->lingers = b->lingers || adp_engine_lingers(running);
+    return true;
+}
+
+static void feel_signs(struct adp_history *h, const struct adp_metrics *page,
+                       const struct adp_pulse *pulse, const struct adp_sign *signs,
+                       size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        for (const struct adp_series *s = first_of_sign(page, &signs[i]); s;
+             s = next_of_sign(page, next_series(page, s), &signs[i])) {
+            struct beating *b = find_beating(h, pulse, adp_engine_key(s));
+            if (b && isfinite(s->value))
+                b->next_sum = isnan(b->next_sum) ? s->value : b->next_sum + s->value;
+        }
+}
+
+#define COUNT(table) (sizeof(table) / sizeof(table)[0])
+
+static void feel(struct adp_history *h, const struct adp_metrics *page, uint32_t i)
+{
+    const struct adp_pulse *pulse = &adp_pulses(&(uint32_t) { 0 })[i];
+    const struct adp_series *s = first_of_sign(page, &pulse->running);
+    if (!s)
+        return;
+    for (; s; s = next_of_sign(page, next_series(page, s), &pulse->running))
+        if (!feel_running(h, pulse, s))
+            h->crowded |= UINT64_C(1) << i;
+    feel_signs(h, page, pulse, pulse->beats, COUNT(pulse->beats));
+    feel_signs(h, page, pulse, pulse->stirs, COUNT(pulse->stirs));
+}
+
+/* Without any sign the sum is NaN: equal to nothing, it seems to move with every look, and
+ * the engine is believed. */
+static void settle(struct beating *b, uint64_t now_ns)
+{
+    if (!(b->next_sum == b->sum)) {
+        b->has_moved = b->has_moved || !isnan(b->sum);
+        b->moved_ns = b->since_ns = now_ns;
+    }
+    if (!b->running)
         b->since_ns = now_ns;
-    b->sum = sum;
+    b->sum = b->next_sum;
 }
 
 /* Those that were not on the page any more make room: their numbers mean nothing later. */
 static void forget_gone(struct adp_history *h)
 {
     uint32_t kept = 0;
-    for (uint32_t i = 0; i < h->n_beating; i++)
-        if (h->beating[i].look == h->looks)
-            h->beating[kept++] = h->beating[i];
+    memset(h->slots, 0, sizeof h->slots);
+    for (uint32_t i = 0; i < h->n_beating; i++) {
+        if (h->beating[i].look != h->looks)
+            continue;
+        h->beating[kept++] = h->beating[i];
+        h->slots[slot_of(h, h->beating[kept - 1].pulse, h->beating[kept - 1].engine)] =
+            kept;
+    }
     h->n_beating = kept;
 }
 
-static uint32_t doubt_frozen(struct adp_history *h, const struct adp_metrics *page,
-                             uint64_t now_ns)
+static void feel_all(struct adp_history *h, const struct adp_metrics *page,
+                     uint64_t now_ns)
 {
-    uint32_t n_pulses, n = 0;
-    const struct adp_pulse *pulses = adp_pulses(&n_pulses);
+    uint32_t n;
+    adp_pulses(&n);
     h->looks++;
-    for (uint32_t i = 0; i < n_pulses; i++) {
-        const struct adp_series *s = series_of(page, pulses[i].running);
-        for (; s; s = next_series(page, s))
-            feel(h, page, &pulses[i], s, now_ns);
-    }
+    h->crowded = 0;
+    for (uint32_t i = 0; i < n && i < MAX_PULSES; i++)
+        feel(h, page, i);
     forget_gone(h);
-    for (uint32_t i = 0; i < h->n_beating; i++) {
-        const struct beating *b = &h->beating[i];
-        if (b->running && now_ns - b->since_ns >= ADP_FROZEN_NS)
-            h->doubts[n++] = (struct adp_doubt) { .prefix = b->pulse->prefix,
-                                                  .engine = b->engine,
-                                                  .why = ADP_WHY_FROZEN };
-    }
-    return n;
+    for (uint32_t i = 0; i < h->n_beating; i++)
+        settle(&h->beating[i], now_ns);
 }
 
-/* ---- the past ---- */
-
-/* When the page's own process started, if it is of one. */
-static bool started_at(const struct adp_metrics *m, double *ret_s)
+/* An exporter may go on telling of an engine that is gone: its counters stand, while those
+ * of another there move. */
+static bool is_left_over(const struct adp_history *h, const struct beating *b,
+                         uint64_t now_ns)
 {
-    const struct adp_series *s = series_of(m, "process_start_time_seconds");
-    if (!s || s->next != ADP_NO_SERIES || !isfinite(s->value))
+    if (!b->lingers || now_ns - b->moved_ns < ADP_FROZEN_NS || isnan(b->sum))
         return false;
-    *ret_s = s->value;
+    for (uint32_t i = 0; i < h->n_beating; i++) {
+        const struct beating *other = &h->beating[i];
+        if (other->pulse == b->pulse && other->target == b->target && other->has_moved &&
+            now_ns - other->moved_ns < ADP_FROZEN_NS)
+            return true;
+    }
+    return false;
+}
+
+/* ---- who began anew ---- */
+
+static bool same_doubt(const struct adp_doubt *a, const struct adp_doubt *b)
+{
+    return a->of == b->of && a->kind == b->kind && strcmp(a->prefix, b->prefix) == 0;
+}
+
+/* What was not so on the page of `than_ns` is now. It may be known since a page between. */
+static void mark(struct adp_history *h, struct adp_doubt doubt, uint64_t than_ns,
+                 uint64_t now_ns)
+{
+    for (uint32_t i = 0; i < h->n_marks + h->n_fresh; i++)
+        if (h->marks[i].at_ns > than_ns && same_doubt(&h->marks[i].doubt, &doubt))
+            return;
+    if (h->n_marks + h->n_fresh == MAX_MARKS) {
+        h->restarted = true;
+        return;
+    }
+    h->marks[h->n_marks + h->n_fresh++] = (struct mark) { doubt, now_ns };
+}
+
+static void mark_engine(struct adp_history *h, const struct adp_pulse *pulse,
+                        const struct adp_series *shown_by, uint64_t than_ns,
+                        uint64_t now_ns)
+{
+    uint64_t engine = adp_engine_key(shown_by);
+    struct beating *b = find_beating(h, pulse, engine);
+    if (b && b->anew)
+        return;
+    if (b)
+        b->anew = true;
+    for (size_t i = 0; i < COUNT(pulse->prefixes) && pulse->prefixes[i]; i++)
+        mark(h,
+             (struct adp_doubt) { .of = engine,
+                                  .prefix = pulse->prefixes[i],
+                                  .kind = ADP_DOUBT_ENGINE,
+                                  .why = ADP_WHY_COUNTER_RESET },
+             than_ns, now_ns);
+}
+
+/* The time at which a counter was made stands beside it: c_total has c_created. */
+static bool name_created(const char *counter, char *to, size_t size)
+{
+    static const char *const suffixes[] = { "_total", "_count" };
+    size_t n = strlen(counter);
+    for (size_t i = 0; i < COUNT(suffixes); i++) {
+        size_t end = strlen(suffixes[i]);
+        if (n <= end || strcmp(counter + n - end, suffixes[i]) != 0)
+            continue;
+        int len = snprintf(to, size, "%.*s_created", (int)(n - end), counter);
+        return len > 0 && (size_t)len < size;
+    }
+    return false;
+}
+
+/* Engines of which a counter went down since `than`, or was made anew. */
+static void compare_beats(struct adp_history *h, const struct adp_metrics *page,
+                          const struct page *than, const struct adp_pulse *pulse,
+                          uint64_t now_ns)
+{
+    char created[128];
+    for (size_t i = 0; i < COUNT(pulse->beats) && pulse->beats[i].name; i++) {
+        const struct adp_series *s = series_of(page, pulse->beats[i].name);
+        for (; s; s = next_series(page, s)) {
+            const struct adp_series *old = adp_metrics_same(than->metrics, s);
+            if (old && s->value < old->value)
+                mark_engine(h, pulse, s, than->at_ns, now_ns);
+        }
+        s = name_created(pulse->beats[i].name, created, sizeof created)
+                ? series_of(page, created)
+                : NULL;
+        for (; s; s = next_series(page, s)) {
+            const struct adp_series *old = adp_metrics_same(than->metrics, s);
+            if (old && s->value > old->value)
+                mark_engine(h, pulse, s, than->at_ns, now_ns);
+        }
+    }
+}
+
+/* The process of `s`'s target, if it is the only one there. */
+static bool is_alone(const struct adp_metrics *m, const struct adp_series *s)
+{
+    struct adp_str target = adp_replica_of(s);
+    const struct adp_series *other = series_of(m, "process_start_time_seconds");
+    for (; other; other = next_series(m, other))
+        if (other != s && adp_str_same(adp_replica_of(other), target))
+            return false;
     return true;
 }
 
-static bool process_restarted(const struct adp_metrics *before,
-                              const struct adp_metrics *now)
+/* A page's own process that started anew is the whole page, a target's is that target. */
+static void compare_starts(struct adp_history *h, const struct adp_metrics *page,
+                           const struct page *than, uint64_t now_ns)
 {
-    double a, b;
-    return started_at(before, &a) && started_at(now, &b) && a != b;
+    const struct adp_series *s = series_of(page, "process_start_time_seconds");
+    uint32_t n = 0;
+    for (const struct adp_series *p = s; p; p = next_series(page, p))
+        n++;
+    for (; s && n <= MOST_STARTS; s = next_series(page, s)) {
+        const struct adp_series *old = adp_metrics_same(than->metrics, s);
+        if (!old || !isfinite(s->value) || !isfinite(old->value) ||
+            s->value == old->value || !is_alone(page, s) || !is_alone(than->metrics, old))
+            continue;
+        struct adp_str target = adp_replica_of(s);
+        if (!target.n && n == 1)
+            h->restarted = true;
+        else if (target.n)
+            mark(h,
+                 (struct adp_doubt) { .of = adp_target_key(target),
+                                      .prefix = "",
+                                      .kind = ADP_DOUBT_TARGET,
+                                      .why = ADP_WHY_COUNTER_RESET },
+                 than->at_ns, now_ns);
+    }
 }
+
+static void compare(struct adp_history *h, const struct adp_metrics *page,
+                    const struct page *than, uint64_t now_ns)
+{
+    uint32_t n;
+    const struct adp_pulse *pulses = adp_pulses(&n);
+    if (!than || than->metrics == page)
+        return;
+    compare_starts(h, page, than, now_ns);
+    for (uint32_t i = 0; i < n; i++)
+        compare_beats(h, page, than, &pulses[i], now_ns);
+}
+
+/* Whether every engine of the page did, so that nothing is left to compare. */
+static bool all_anew(const struct adp_history *h)
+{
+    for (uint32_t i = 0; i < h->n_beating; i++)
+        if (!h->beating[i].anew)
+            return false;
+    return h->n_beating > 0;
+}
+
+/* ---- doubts ---- */
+
+static void add_doubt(struct adp_history *h, struct adp_doubt doubt)
+{
+    if (h->n_doubts < MAX_DOUBTS)
+        h->doubts[h->n_doubts++] = doubt;
+    else
+        h->doubts[MAX_DOUBTS - 1] = (struct adp_doubt) { .prefix = "",
+                                                         .kind = ADP_DOUBT_ALL,
+                                                         .why = ADP_WHY_TOO_MANY };
+}
+
+static void doubt_names(struct adp_history *h, const struct adp_pulse *pulse,
+                        struct adp_doubt doubt)
+{
+    for (size_t i = 0; i < COUNT(pulse->prefixes) && pulse->prefixes[i]; i++) {
+        doubt.prefix = pulse->prefixes[i];
+        add_doubt(h, doubt);
+    }
+}
+
+/* Who is frozen, who found no room, and whose counters are not to be compared with `than`,
+ * NULL: there is nothing to compare with. */
+static void list_doubts(struct adp_history *h, const struct page *than, uint64_t now_ns)
+{
+    uint32_t n;
+    const struct adp_pulse *pulses = adp_pulses(&n);
+    h->n_doubts = 0;
+    for (uint32_t i = 0; i < n && h->crowded; i++)
+        if (h->crowded >> i & 1)
+            doubt_names(
+                h, &pulses[i],
+                (struct adp_doubt) { .kind = ADP_DOUBT_ALL, .why = ADP_WHY_TOO_MANY });
+    for (uint32_t i = 0; i < h->n_beating; i++) {
+        const struct beating *b = &h->beating[i];
+        if ((b->running && now_ns - b->since_ns >= ADP_FROZEN_NS) ||
+            is_left_over(h, b, now_ns))
+            doubt_names(h, b->pulse,
+                        (struct adp_doubt) { .of = b->engine,
+                                             .kind = ADP_DOUBT_ENGINE,
+                                             .why = ADP_WHY_FROZEN });
+    }
+    for (uint32_t i = 0; i < h->n_marks + h->n_fresh; i++)
+        if (than && h->marks[i].at_ns > than->at_ns)
+            add_doubt(h, h->marks[i].doubt);
+    adp_doubts_sort(h->doubts, h->n_doubts);
+}
+
+/* ---- the past ---- */
 
 /* The page that `page` is compared with, or NULL: there is none yet. */
 static const struct page *before(const struct adp_history *h,
@@ -224,14 +495,22 @@ void adp_history_look(struct adp_history *h, const struct adp_metrics *page,
 {
     *ret = (struct adp_moment) { .now = page, .doubts = h->doubts };
     h->restarted = false;
-    ret->n_doubts = doubt_frozen(h, page, at_ns);
+    h->n_fresh = 0;
+    feel_all(h, page, at_ns);
     const struct page *than = before(h, page, at_ns);
-    if (!than || at_ns <= than->at_ns)
-        return;
-    ret->before = than->metrics;
-    ret->elapsed_s = (double)(at_ns - than->at_ns) * 1e-9;
-    ret->restarted = process_restarted(than->metrics, page);
-    h->restarted = h->restarted || ret->restarted;
+    if (than && at_ns <= than->at_ns)
+        than = NULL;
+    compare(h, page, h->last, at_ns);
+    if (h->last != than)
+        compare(h, page, than, at_ns);
+    if (than) {
+        ret->before = than->metrics;
+        ret->elapsed_s = (double)(at_ns - than->at_ns) * 1e-9;
+        ret->restarted = h->restarted;
+    }
+    list_doubts(h, than, at_ns);
+    ret->n_doubts = h->n_doubts;
+    h->restarted = h->restarted || all_anew(h);
 }
 
 static struct page *free_page(struct adp_history *h)
@@ -240,6 +519,18 @@ static struct page *free_page(struct adp_history *h)
     while (p == h->last || p == h->young || p == h->old)
         p++; /* three of four at most */
     return p;
+}
+
+/* Those of the last look are kept, those that no page is old enough for are not. */
+static void keep_marks(struct adp_history *h)
+{
+    uint64_t oldest_ns = h->old ? h->old->at_ns : h->young->at_ns;
+    uint32_t n = h->n_marks + h->n_fresh, kept = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (h->marks[i].at_ns > oldest_ns)
+            h->marks[kept++] = h->marks[i];
+    h->n_marks = kept;
+    h->n_fresh = 0;
 }
 
 void adp_history_keep(struct adp_history *h, uint64_t at_ns)
@@ -253,6 +544,7 @@ void adp_history_keep(struct adp_history *h, uint64_t at_ns)
         h->old = h->young;
         h->young = kept;
     }
+    keep_marks(h);
     h->last = kept;
     h->next = free_page(h);
 }

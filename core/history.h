@@ -7,12 +7,18 @@
  * younger than two windows; in the beginning it is the oldest there is.
  *
  * An engine may die and its page go on: gauges that stand at 99 % for ever keep a gate
- * shut, or at 0 keep it open. While an engine says that requests run in it and none of its
- * counters has moved for ADP_FROZEN_NS, what it says is doubted (core/expr.h).
+ * shut, or at 0 keep it open. While an engine has said for ADP_FROZEN_NS that requests run
+ * in it, and none of its counters has moved in that time, what it says is doubted
+ * (core/expr.h). So is what Ray goes on telling of a worker whose counters stand that long
+ * while another's move.
  *
  *  1. Pages are given in the order of time. One that was not kept was never there.
- *  2. A restart, seen by process_start_time_seconds or by an engine's counters that went
- *     back, forgets all pages before it. */
+ *  2. An engine of which a token counter went back or was made anew (_created), and a target
+ *     whose process started anew, has no growth that reaches back before that page: all of
+ *     its counters are doubted (COUNTER_RESET). When the page's own process did, or all its
+ *     engines, the pages before it are forgotten.
+ *  3. Of more engines than there is room for (2,048 in all), none of their make is believed.
+ */
 #ifndef ADP_CORE_HISTORY_H
 #define ADP_CORE_HISTORY_H
 

@@ -6,7 +6,7 @@
  *   chunks     text and label arrays, in the order of adding; never moved before clear,
  *              which makes one chunk of them all. Each name is stored once; the labels of
  *              a series lie in one piece, "name NUL value NUL name NUL …", and are hashed
- *              in one go.
+ *              in one go, those without a value behind the others and not hashed.
  *   segments   the series, SEGMENT of them each; never moved, so that a borrowed series
  *              stays where it is while others are added.
  *   names      one per distinct name: the chain of its series.
@@ -288,13 +288,13 @@ static uint64_t mix(uint64_t name_hash, uint64_t labels_hash)
     return labels_hash + name_hash * UINT64_C(0x9e3779b97f4a7c15); /* odd: 2^64 / 1.618 */
 }
 
-/* The bytes of labels as they are stored; 0: they are more than `cap`. */
+/* The bytes of labels as they are hashed; 0: they are more than `cap`, or none. */
 static size_t flatten(const struct adp_label *labels, uint32_t n, char *to, size_t cap)
 {
     size_t at = 0;
     for (uint32_t i = 0; i < n; i++) {
         const struct adp_str parts[2] = { labels[i].name, labels[i].value };
-        for (int k = 0; k < 2; k++) {
+        for (int k = 0; k < 2 && parts[1].n; k++) {
             if (parts[k].n >= cap - at)
                 return 0;
             if (parts[k].n)
@@ -313,10 +313,12 @@ static uint64_t hash_labels(const struct adp_label *labels, uint32_t n)
     char flat[256];
     size_t bytes = flatten(labels, n, flat, sizeof flat);
     if (bytes || !n)
-        return XXH3_64bits(flat, bytes);
+        return XXH3_64bits(flat, bytes); /* of none the same as of an empty text below */
     XXH3_state_t state;
     XXH3_64bits_reset(&state);
     for (uint32_t i = 0; i < n; i++) {
+        if (!labels[i].value.n)
+            continue;
         XXH3_64bits_update(&state, labels[i].name.p, labels[i].name.n);
         XXH3_64bits_update(&state, "", 1);
         XXH3_64bits_update(&state, labels[i].value.p, labels[i].value.n);
@@ -325,15 +327,23 @@ static uint64_t hash_labels(const struct adp_label *labels, uint32_t n)
     return XXH3_64bits_digest(&state);
 }
 
+/* The first label from i on that has a value. */
+static uint32_t next_told(const struct adp_series *s, uint32_t i)
+{
+    while (i < s->n_labels && !s->labels[i].value.n)
+        i++;
+    return i;
+}
+
 static bool same_labels(const struct adp_series *a, const struct adp_series *b)
 {
-    if (a->n_labels != b->n_labels)
-        return false;
-    for (uint32_t i = 0; i < a->n_labels; i++)
-        if (!adp_str_same(a->labels[i].name, b->labels[i].name) ||
-            !adp_str_same(a->labels[i].value, b->labels[i].value))
+    uint32_t i = next_told(a, 0), j = next_told(b, 0);
+    for (; i < a->n_labels && j < b->n_labels;
+         i = next_told(a, i + 1), j = next_told(b, j + 1))
+        if (!adp_str_same(a->labels[i].name, b->labels[j].name) ||
+            !adp_str_same(a->labels[i].value, b->labels[j].value))
             return false;
-    return true;
+    return i == a->n_labels && j == b->n_labels;
 }
 
 /* The series of names[name] with the labels of `as`, which hash to `hash` with it. */
@@ -437,11 +447,18 @@ static int copy_labels(struct adp_metrics *m, const struct adp_label *labels, ui
                                  copy[i].name.n < 64 ? (int)copy[i].name.n : 64,
                                  copy[i].name.p);
     char *end = text;
-    for (uint32_t i = 0; i < n; i++)
-        end = put_text(put_text(end, &copy[i].name), &copy[i].value);
+    uint32_t empty = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (copy[i].value.n)
+            end = put_text(put_text(end, &copy[i].name), &copy[i].value);
+        empty += !copy[i].value.n;
+    }
     to->series.labels = copy;
     to->series.n_labels = n;
-    to->hash = XXH3_64bits(text, bytes + 2 * n);
+    to->hash = XXH3_64bits(text, (size_t)(end - text));
+    for (uint32_t i = 0; i < n && empty; i++)
+        if (!copy[i].value.n)
+            end = put_text(put_text(end, &copy[i].name), &copy[i].value);
     return 0;
 }
 

@@ -5,7 +5,7 @@
  *  1. A series is a name, labels and a finite or non-finite value, exactly as given:
  *     nothing is judged here.
  *  2. Two series with one name and the same labels (in any order) are one: the last value
- *     stays, `duplicates` counts.
+ *     stays, `duplicates` counts. A label without a value tells it from nothing.
  *  3. All strings live in the object's own storage; adp_metrics_clear keeps the memory,
  *     so that a page of a known shape is read again without allocating.
  *  4. What was cleared lies there, out of sight, until something is added: a page of the

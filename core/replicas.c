@@ -8,7 +8,7 @@
 
 /* ---- rows ---- */
 
-static struct adp_str replica_of(const struct adp_series *s)
+struct adp_str adp_replica_of(const struct adp_series *s)
 {
     for (uint32_t i = 0; i < s->n_labels; i++)
         if (adp_str_is(s->labels[i].name, ADP_REPLICA_LABEL))
@@ -21,7 +21,7 @@ uint32_t adp_replicas_names(const struct adp_metrics *metrics,
 {
     uint32_t n = 0, last = 0;
     for (uint32_t i = 0; i < adp_metrics_count(metrics); i++) {
-        struct adp_str name = replica_of(adp_metrics_at(metrics, i));
+        struct adp_str name = adp_replica_of(adp_metrics_at(metrics, i));
         /* Joined pages tell one replica after another. */
         if (!name.n || (n && adp_str_same(name, names[last])))
             continue;

@@ -50,6 +50,9 @@ static inline bool adp_replicas_fit(uint32_t rows, uint64_t signals)
            rows * adp_replicas_count(signals) <= ADP_REPLICA_CELLS;
 }
 
+/* Which replica the series is of: its label's value; empty: of none. [any] */
+struct adp_str adp_replica_of(const struct adp_series *series);
+
 /* The names of the replicas that the metrics tell of, in their order, borrowed from the
  * metrics: how many, or ADP_MAX_REPLICAS + 1 when there are more. [any] */
 uint32_t adp_replicas_names(const struct adp_metrics *metrics,

@@ -254,6 +254,7 @@ static int add_shipped_source(struct adp_signals *set, uint32_t signal, const ch
                  : adp_expr_compile_metric(&source.expr, text, "dictionary", 1, 1, err);
     if (rc)
         return rc;
+    adp_expr_hold(source.expr, 0); /* counts and fractions, all of them */
     rc = insert_source(set, signal, set->signals[signal].n_sources, source, err);
     if (rc)
         adp_expr_destroy(source.expr);
@@ -427,7 +428,7 @@ const char *const *adp_signals_names(const struct adp_signals *set)
     return (const char *const *)set->names;
 }
 
-/* ---- reading ---- */
+/* ---- reading one ---- */
 
 /* Dates what a source yielded: how old it is, until when it may be used. A timestamp in
  * the future is a clock ahead of ours, not a negative age. */
@@ -453,7 +454,7 @@ static void start(struct adp_reading *ret, enum adp_why why, int32_t source)
     ret->why = why;
     ret->source = source;
     ret->value = ret->age_s = ret->bound = ret->outside = 0;
-    ret->expires_ns = 0;
+    ret->expires_ns = ret->sources = 0;
     ret->taken = ret->skipped = 0;
     ret->skipped_why = ADP_WHY_PRESENT;
     for (int i = 0; i < ADP_WHY_COUNT; i++)
@@ -461,7 +462,9 @@ static void start(struct adp_reading *ret, enum adp_why why, int32_t source)
     ret->differ[0] = '\0';
 }
 
-static void ask(const struct signal *signal, uint32_t source,
+/* True when the source had the last word, though it may have no value: nothing was counted
+ * that it could be made of. */
+static bool ask(const struct signal *signal, uint32_t source,
                 const struct adp_moment *moment, uint64_t now_ns, double wall_s,
                 struct adp_scratch *scratch, struct adp_reading *ret)
 {
@@ -483,6 +486,9 @@ static void ask(const struct signal *signal, uint32_t source,
         ret->value = value.value;
         date(ret, &value, signal->max_age_ns, now_ns, wall_s);
     }
+    if (ret->why == ADP_WHY_PRESENT)
+        ret->sources = UINT64_C(1) << source;
+    return ret->why == ADP_WHY_PRESENT || ret->why == ADP_WHY_AMBIGUOUS || value.idle;
 }
 
 /* `there`: the sources that have something to say. The first answer is written in place, and
@@ -494,13 +500,13 @@ static void read_signal(const struct signal *signal, uint64_t there,
     struct adp_reading later, *to = ret;
     start(ret, ADP_WHY_NEVER_SUPPLIED, -1);
     for (; there; there &= there - 1) {
-        ask(signal, (uint32_t)__builtin_ctzll(there), moment, now_ns, wall_s, scratch,
-            to);
-        if (to->why == ADP_WHY_PRESENT || to->why == ADP_WHY_AMBIGUOUS) {
-            if (to != ret)
-                *ret = *to;
+        bool last = ask(signal, (uint32_t)__builtin_ctzll(there), moment, now_ns, wall_s,
+                        scratch, to);
+        bool idle = to->why == ADP_WHY_DIVISOR_ZERO;
+        if (last && to != ret && !idle)
+            *ret = *to;
+        if (last)
             return;
-        }
         if (to == ret && ret->why == ADP_WHY_NEVER_SUPPLIED)
             start(ret, ADP_WHY_NEVER_SUPPLIED, -1);
         else
@@ -508,44 +514,341 @@ static void read_signal(const struct signal *signal, uint64_t there,
     }
 }
 
-enum { MAX_DOUBTS = 128 };
+/* ---- reading a pool ---- */
 
-/* Adds the engines that sleep to those that are doubted already. */
-static uint32_t doubt_sleeping(const struct adp_metrics *m, struct adp_doubt *doubts,
-                               uint32_t n)
+enum { MAX_GROUPS = ADP_MAX_REPLICAS + 1 };
+
+/* The targets of a joined page; what has none is one more, without a name. */
+struct pool {
+    struct adp_str names[MAX_GROUPS];
+    uint32_t n;
+};
+
+enum { OPEN, SPOKE, SILENT }; /* SILENT: it has no value, and no source is to be asked */
+
+/* One signal of a pool while its sources are asked. */
+struct choosing {
+    const struct signal *signal;
+    const struct pool *pool;
+    struct adp_moment moment; /* its replicas: those that are asked */
+    uint64_t now_ns;
+    double wall_s;
+    struct adp_scratch *scratch;
+    uint8_t state[MAX_GROUPS];
+    uint8_t failed[MAX_GROUPS];      /* the first source that failed for it, and 1 */
+    uint16_t who[MAX_GROUPS];        /* the m that are taken together */
+    struct adp_str some[MAX_GROUPS]; /* their names */
+    uint32_t m;
+    enum adp_aggregate how; /* between sources */
+    struct adp_reading *ret;
+};
+
+static void take_group(struct choosing *c, uint32_t group)
 {
-    uint32_t n_sleeps;
-    const struct adp_sleep *sleeps = adp_sleeps(&n_sleeps);
-    for (uint32_t k = 0; k < n_sleeps; k++) {
-        uint32_t i = adp_metrics_find(m, sleeps[k].metric, strlen(sleeps[k].metric));
-        for (; i != ADP_NO_SERIES && n < MAX_DOUBTS; i = adp_metrics_at(m, i)->next) {
-            const struct adp_series *s = adp_metrics_at(m, i);
-            for (uint32_t l = 0; l < s->n_labels && s->value == 0; l++)
-                if (adp_str_is(s->labels[l].name, sleeps[k].label) &&
-                    adp_str_is(s->labels[l].value, sleeps[k].value))
-                    doubts[n++] = (struct adp_doubt) { .prefix = sleeps[k].prefix,
-                                                       .engine = adp_engine_key(s),
-                                                       .why = ADP_WHY_ASLEEP };
-        }
+    c->some[c->m] = c->pool->names[group];
+    c->who[c->m++] = (uint16_t)group;
+}
+
+/* Asks a source of those that were taken. */
+static bool ask_taken(struct choosing *c, uint32_t source, struct adp_reading *ret)
+{
+    c->moment.replicas = c->some;
+    c->moment.n_replicas = c->m == c->pool->n ? 0 : c->m;
+    return ask(c->signal, source, &c->moment, c->now_ns, c->wall_s, c->scratch, ret);
+}
+
+/* Adds what was left out of `r` to what was left out before. */
+static void add_skipped(struct adp_reading *to, const struct adp_reading *r)
+{
+    if (!to->skipped)
+        to->skipped_why = r->skipped_why;
+    to->skipped += r->skipped;
+    for (int i = 0; i < ADP_WHY_COUNT; i++)
+        to->skipped_by[i] += r->skipped_by[i];
+}
+
+static bool is_for_one(enum adp_aggregate aggregate)
+{
+    return aggregate == ADP_AGG_NONE || aggregate == ADP_AGG_ONLY;
+}
+
+static double combined(enum adp_aggregate how, const struct adp_reading *a,
+                       const struct adp_reading *b)
+{
+    switch (how) {
+    case ADP_AGG_MAX:
+        return a->value > b->value ? a->value : b->value;
+    case ADP_AGG_MIN:
+        return a->value < b->value ? a->value : b->value;
+    case ADP_AGG_SUM:
+        return a->value + b->value;
+    case ADP_AGG_MEAN:
+        return (a->value * a->taken + b->value * b->taken) / (a->taken + b->taken);
+    default:
+        return b->value;
     }
-    return n;
+}
+
+/* What one source gave for those who took it, beside what those before it gave. False: it
+ * cannot be told how the two go together. */
+static bool add_reading(struct choosing *c, enum adp_aggregate how,
+                        const struct adp_reading *r)
+{
+    struct adp_reading *ret = c->ret;
+    if (is_for_one(c->how))
+        c->how = how;
+    if (ret->why != ADP_WHY_PRESENT) {
+        *ret = *r;
+        return true;
+    }
+    if (is_for_one(c->how)) {
+        start(ret, ADP_WHY_AMBIGUOUS, ret->source);
+        memcpy(ret->differ, ADP_REPLICA_LABEL, sizeof ADP_REPLICA_LABEL);
+        return false;
+    }
+    ret->value = combined(c->how, ret, r);
+    ret->taken += r->taken;
+    ret->sources |= r->sources;
+    if (r->age_s > ret->age_s)
+        ret->age_s = r->age_s;
+    if (r->expires_ns < ret->expires_ns)
+        ret->expires_ns = r->expires_ns;
+    add_skipped(ret, r);
+    return true;
+}
+
+/* Asks each target that still waits, by itself, and takes those that have a value. `ret` is
+ * what the last of these said. *ret_any: some have the metrics. False: one is ambiguous. */
+static bool ask_each(struct choosing *c, uint32_t source, struct adp_reading *ret,
+                     bool *ret_any)
+{
+    struct adp_reading r;
+    *ret_any = false;
+    c->m = 0;
+    for (uint32_t g = 0; g < c->pool->n; g++) {
+        if (c->state[g] != OPEN)
+            continue;
+        c->moment.replicas = &c->pool->names[g];
+        c->moment.n_replicas = 1;
+        bool last =
+            ask(c->signal, source, &c->moment, c->now_ns, c->wall_s, c->scratch, &r);
+        if (r.why == ADP_WHY_NEVER_SUPPLIED)
+            continue;
+        *ret_any = true;
+        if (r.why == ADP_WHY_PRESENT) {
+            take_group(c, g);
+            *ret = r;
+            continue;
+        }
+        if (r.why == ADP_WHY_AMBIGUOUS) {
+            *c->ret = r;
+            return false;
+        }
+        if (!c->failed[g])
+            c->failed[g] = (uint8_t)(source + 1);
+        if (last)
+            c->state[g] = SILENT;
+    }
+    return true;
+}
+
+/* A source that expects one series is ambiguous when several targets have it, whatever the
+ * values. */
+static bool is_ambiguous(struct choosing *c, uint32_t source)
+{
+    struct adp_reading r;
+    if (!is_for_one(c->signal->sources[source].aggregate))
+        return false;
+    c->m = 0;
+    for (uint32_t g = 0; g < c->pool->n; g++)
+        if (c->state[g] != SPOKE)
+            take_group(c, g);
+    ask_taken(c, source, &r);
+    if (r.why == ADP_WHY_AMBIGUOUS)
+        *c->ret = r;
+    return r.why == ADP_WHY_AMBIGUOUS;
+}
+
+/* The operator's, of metrics that no target has alone, before anybody spoke: of all. */
+static bool ask_across(struct choosing *c, uint32_t source)
+{
+    struct adp_reading r;
+    c->m = 0;
+    for (uint32_t g = 0; g < c->pool->n; g++)
+        take_group(c, g);
+    bool last = ask_taken(c, source, &r);
+    if (r.why != ADP_WHY_NEVER_SUPPLIED &&
+        (last || c->ret->why == ADP_WHY_NEVER_SUPPLIED))
+        *c->ret = r;
+    return !last;
+}
+
+/* False: the signal's reading is made. */
+static bool ask_source(struct choosing *c, uint32_t source)
+{
+    struct adp_reading r;
+    bool any;
+    if (is_ambiguous(c, source) || !ask_each(c, source, &r, &any))
+        return false;
+    if (!any && source < c->signal->n_own && c->ret->why != ADP_WHY_PRESENT)
+        return ask_across(c, source);
+    if (!c->m)
+        return true;
+    if (c->m > 1)
+        ask_taken(c, source, &r);
+    bool spoke = r.why == ADP_WHY_PRESENT;
+    for (uint32_t i = 0; i < c->m; i++) {
+        uint32_t g = c->who[i];
+        if (spoke)
+            c->state[g] = SPOKE;
+        else if (!c->failed[g])
+            c->failed[g] = (uint8_t)(source + 1);
+    }
+    return !spoke || add_reading(c, c->signal->sources[source].aggregate, &r);
+}
+
+/* Of those that have no value: what was left out, and why, where nobody has one. */
+static void account_silent(struct choosing *c, uint64_t there)
+{
+    for (; there; there &= there - 1) {
+        uint32_t source = (uint32_t)__builtin_ctzll(there);
+        struct adp_reading r;
+        c->m = 0;
+        for (uint32_t g = 0; g < c->pool->n; g++)
+            if (c->state[g] != SPOKE && c->failed[g] == source + 1)
+                take_group(c, g);
+        if (!c->m)
+            continue;
+        ask_taken(c, source, &r);
+        if (c->ret->why == ADP_WHY_NEVER_SUPPLIED)
+            *c->ret = r;
+        else if (r.why != ADP_WHY_PRESENT)
+            add_skipped(c->ret, &r);
+    }
+}
+
+/* The aggregate of several sources' values, held against the range once more. */
+static void judge_pool(const struct signal *signal, struct adp_reading *ret)
+{
+    if (ret->why != ADP_WHY_PRESENT ||
+        (ret->value >= signal->lo && ret->value <= signal->hi && isfinite(ret->value)))
+        return;
+    ret->why = isfinite(ret->value) ? ADP_WHY_OUT_OF_RANGE : ADP_WHY_NOT_FINITE;
+    ret->outside = ret->value;
+    ret->expires_ns = ret->sources = 0;
+}
+
+static void read_pool(struct choosing *c, const struct signal *signal, uint64_t there,
+                      struct adp_reading *ret)
+{
+    c->signal = signal;
+    c->ret = ret;
+    c->how = ADP_AGG_NONE;
+    memset(c->state, 0, c->pool->n * sizeof c->state[0]);
+    memset(c->failed, 0, c->pool->n * sizeof c->failed[0]);
+    start(ret, ADP_WHY_NEVER_SUPPLIED, -1);
+    for (uint64_t left = there; left; left &= left - 1)
+        if (!ask_source(c, (uint32_t)__builtin_ctzll(left)))
+            return;
+    account_silent(c, there);
+    judge_pool(signal, ret);
+}
+
+/* A pool of more targets than have names here is not read: which of them a reading left out
+ * could not be told. */
+static void read_pools(const struct adp_signals *set, const struct adp_bound *bound,
+                       const struct adp_moment *own, uint64_t now_ns, double wall_s,
+                       struct adp_scratch *scratch, struct adp_reading *readings)
+{
+    struct pool pool;
+    struct choosing c = { .pool = &pool,
+                          .moment = *own,
+                          .now_ns = now_ns,
+                          .wall_s = wall_s,
+                          .scratch = scratch };
+    pool.n = adp_replicas_names(own->now, pool.names);
+    bool fits = pool.n <= ADP_MAX_REPLICAS;
+    if (fits && bound->loose)
+        pool.names[pool.n++] = (struct adp_str) { .p = "", .n = 0 };
+    for (uint32_t i = 0; i < set->n; i++)
+        if (fits)
+            read_pool(&c, &set->signals[i], bound->there[i], &readings[i]);
+        else
+            start(&readings[i],
+                  bound->there[i] ? ADP_WHY_TOO_MANY : ADP_WHY_NEVER_SUPPLIED, -1);
+}
+
+/* Whether the page is of several targets, or of one and of none. */
+static void find_targets(const struct adp_metrics *m, struct adp_bound *ret)
+{
+    struct adp_str first = { 0 };
+    ret->pool = ret->loose = false;
+    for (uint32_t i = 0; i < adp_metrics_count(m); i++) {
+        struct adp_str is = adp_replica_of(adp_metrics_at(m, i));
+        if (i == 0)
+            first = is;
+        ret->loose = ret->loose || !is.n;
+        ret->pool = ret->pool || !adp_str_same(is, first);
+    }
+}
+
+/* ---- reading ---- */
+
+/* Doubts being put together; those that find no room are doubts of all. */
+struct doubts {
+    struct adp_doubt *at;
+    uint32_t n, cap;
+};
+
+/* Adds the engines that sleep. The last place is kept for all of them. */
+static void doubt_sleeping(const struct adp_metrics *m, const struct adp_sleep *sleep,
+                           struct doubts *d)
+{
+    uint32_t i = adp_metrics_find(m, sleep->metric, strlen(sleep->metric));
+    struct adp_doubt doubt = { .prefix = sleep->prefix, .why = ADP_WHY_ASLEEP };
+    for (; i != ADP_NO_SERIES; i = adp_metrics_at(m, i)->next) {
+        const struct adp_series *s = adp_metrics_at(m, i);
+        bool asleep = false;
+        for (uint32_t l = 0; l < s->n_labels && s->value == 0; l++)
+            asleep = asleep || (adp_str_is(s->labels[l].name, sleep->label) &&
+                                adp_str_is(s->labels[l].value, sleep->value));
+        if (!asleep)
+            continue;
+        doubt.of = adp_engine_key(s);
+        if (d->n < d->cap)
+            d->at[d->n++] = doubt;
+        else
+            d->at[d->n - 1] = (struct adp_doubt) { .prefix = "",
+                                                   .kind = ADP_DOUBT_ALL,
+                                                   .why = ADP_WHY_TOO_MANY };
+    }
 }
 
 /* The moment as the set sees it: with its renames, and what is known of sleep. */
 static struct adp_moment own_moment(const struct adp_signals *set,
                                     const struct adp_moment *moment,
-                                    struct adp_doubt doubts[MAX_DOUBTS])
+                                    struct adp_scratch *scratch)
 {
     struct adp_moment own = *moment;
+    struct doubts d = { .n = own.n_doubts };
+    uint32_t n_sleeps;
+    const struct adp_sleep *sleeps = adp_sleeps(&n_sleeps);
     own.renames = set->renames;
     own.n_renames = set->n_renames;
-    if (own.n_doubts > MAX_DOUBTS)
-        own.n_doubts = MAX_DOUBTS;
-    if (own.n_doubts)
-        memcpy(doubts, moment->doubts, own.n_doubts * sizeof *doubts);
-    if (own.now)
-        own.n_doubts = doubt_sleeping(own.now, doubts, own.n_doubts);
-    own.doubts = doubts;
+    d.at = adp_scratch_doubts(scratch, &d.cap);
+    if (d.n > d.cap)
+        d.n = 0;
+    else if (d.n)
+        memcpy(d.at, moment->doubts, d.n * sizeof *d.at);
+    if (d.n < own.n_doubts)
+        d.at[d.n++] = (struct adp_doubt) { .prefix = "",
+                                           .kind = ADP_DOUBT_ALL,
+                                           .why = ADP_WHY_TOO_MANY };
+    for (uint32_t k = 0; k < n_sleeps && own.now; k++)
+        doubt_sleeping(own.now, &sleeps[k], &d);
+    adp_doubts_sort(d.at, d.n);
+    own.doubts = d.at;
+    own.n_doubts = d.n;
     return own;
 }
 
@@ -565,6 +868,7 @@ void adp_signals_bind(const struct adp_signals *set, const struct adp_metrics *m
         if (signal->n_sources < ADP_MAX_SOURCES)
             ret->there[i] &= (UINT64_C(1) << signal->n_sources) - 1;
     }
+    find_targets(metrics, ret);
 }
 
 void adp_signals_read(const struct adp_signals *set, const struct adp_moment *moment,
@@ -582,8 +886,11 @@ void adp_signals_read_bound(const struct adp_signals *set, const struct adp_boun
                             double wall_s, struct adp_scratch *scratch,
                             struct adp_reading *readings)
 {
-    struct adp_doubt doubts[MAX_DOUBTS];
-    struct adp_moment own = own_moment(set, moment, doubts);
+    struct adp_moment own = own_moment(set, moment, scratch);
+    if (moment->now && bound->pool) {
+        read_pools(set, bound, &own, now_ns, wall_s, scratch, readings);
+        return;
+    }
     for (uint32_t i = 0; i < set->n; i++) {
         if (moment->now)
             read_signal(&set->signals[i], bound->there[i], &own, now_ns, wall_s, scratch,
@@ -614,10 +921,10 @@ void adp_signals_read_replicas(const struct adp_signals *set,
                                double wall_s, struct adp_scratch *scratch,
                                const struct adp_str *names, struct adp_replicas *table)
 {
-    struct adp_doubt doubts[MAX_DOUBTS];
-    struct adp_moment own = own_moment(set, moment, doubts);
+    struct adp_moment own = own_moment(set, moment, scratch);
     for (uint32_t row = 0; row < table->rows; row++) {
-        own.replica = names[row];
+        own.replicas = &names[row];
+        own.n_replicas = 1;
         read_replica(set, bound, &own, now_ns, wall_s, scratch, row, table);
     }
 }
@@ -711,6 +1018,16 @@ static bool is_named(struct adp_str metric, const char *name)
     return family((struct adp_str) { name, strlen(name) }).n == of.n;
 }
 
+#define COUNT(table) (sizeof(table) / sizeof(table)[0])
+
+static bool is_one_of(struct adp_str metric, const struct adp_sign *signs, size_t n)
+{
+    for (size_t i = 0; i < n && signs[i].name; i++)
+        if (is_named(metric, signs[i].name))
+            return true;
+    return false;
+}
+
 static bool is_sign_of_life(struct adp_str metric)
 {
     uint32_t n;
@@ -720,9 +1037,9 @@ static bool is_sign_of_life(struct adp_str metric)
             return true;
     const struct adp_pulse *pulses = adp_pulses(&n);
     for (uint32_t i = 0; i < n; i++)
-        for (size_t b = 0; b < sizeof pulses[i].beats / sizeof pulses[i].beats[0]; b++)
-            if (pulses[i].beats[b] && is_named(metric, pulses[i].beats[b]))
-                return true;
+        if (is_one_of(metric, pulses[i].beats, COUNT(pulses[i].beats)) ||
+            is_one_of(metric, pulses[i].stirs, COUNT(pulses[i].stirs)))
+            return true;
     return false;
 }
 

@@ -91,8 +91,11 @@ const char *const *adp_signals_names(const struct adp_signals *set);
 struct adp_reading {
     enum adp_why why; /* PRESENT, or the reason of the source that came nearest */
     int32_t source;   /* which source supplied it, or was nearest; -1: none on the page */
-    double value;     /* garbage unless PRESENT */
-    double age_s;     /* when read; 0 unless the metric carried a timestamp */
+    uint64_t
+        sources;  /* bit i: source i supplied it, or a part of it: several only of a */
+                  /* pool, and then `source` is the first; 0 unless PRESENT */
+    double value; /* garbage unless PRESENT */
+    double age_s; /* when read; 0 unless the metric carried a timestamp */
     uint64_t expires_ns; /* on the clock of `now_ns`: absent from then on; 0 unless */
                          /* PRESENT */
     uint32_t taken, skipped;
@@ -107,21 +110,30 @@ struct adp_reading {
  * which the metrics were measured, `wall_s` the wall clock that their timestamps are held
  * against. The set's own renames are used, whatever `moment` brings; one without metrics
  * makes every reading NO_SNAPSHOT. Allocates nothing. [hot] per scratch.
- * A stale source yields no sane value, so the next one is tried. "Nearest" source, for
- * the reason: the first one whose metrics were on the page. */
+ * A stale source yields no sane value, so the next one is tried, and so is one that is out of
+ * range or incomplete; but not one that divides by a counter's growth of 0: nothing
+ * happened, and what a lifetime says does not answer it. "Nearest" source, for the reason:
+ * the first one whose metrics were on the page.
+ *
+ * Of a pool, which is metrics with several targets (core/replicas.h), each target takes its
+ * own first source; then each source is read from all series of those that took it, and of
+ * several such the aggregate is made. A source of the operator's whose metrics no target has
+ * alone is read from all. */
 void adp_signals_read(const struct adp_signals *set, const struct adp_moment *moment,
                       uint64_t now_ns, double wall_s, struct adp_scratch *scratch,
                       struct adp_reading *readings);
 
-/* Which sources of each signal a page supplies, if it has all of their metrics: it depends on
- * its names only, so where the same series come again it is found once. */
+/* Which sources of each signal a page supplies, if it has all of their metrics, and whether
+ * it is of several targets: it depends on its series only, not on their values, so where the same series come again it is found once. */
 struct adp_bound {
     uint64_t there[ADP_MAX_KNOWN]; /* bit i: source i */
+    bool pool;                     /* the metrics are of several targets */
+    bool loose;                    /* and some of none */
 };
 /* [hot] */
 void adp_signals_bind(const struct adp_signals *set, const struct adp_metrics *metrics,
                       struct adp_bound *ret);
-/* As adp_signals_read, from metrics with the names of those that were bound. [hot] */
+/* As adp_signals_read, from metrics with the series of those that were bound. [hot] */
 void adp_signals_read_bound(const struct adp_signals *set, const struct adp_bound *bound,
                             const struct adp_moment *moment, uint64_t now_ns,
                             double wall_s, struct adp_scratch *scratch,

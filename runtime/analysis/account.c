@@ -13,12 +13,22 @@
 
 /* --- what both say --- */
 
+static const char *text_of(const struct adp_account *a, uint32_t signal, uint32_t source)
+{
+    return adp_expr_text(adp_signals_source(a->set, signal, source, NULL));
+}
+
 static const char *source_text(const struct adp_account *a, uint32_t signal)
 {
     int32_t source = a->reading[signal].source;
-    return source < 0 ? NULL
-                      : adp_expr_text(
-                            adp_signals_source(a->set, signal, (uint32_t)source, NULL));
+    return source < 0 ? NULL : text_of(a, signal, (uint32_t)source);
+}
+
+/* Those of a pool's other targets; a bit each. */
+static uint64_t other_sources(const struct adp_reading *r)
+{
+    return r->source < 0 || r->source >= 64 ? 0
+                                            : r->sources & ~(UINT64_C(1) << r->source);
 }
 
 /* What would feed an absent signal: of its nearest source what the page lacks. False: none
@@ -50,7 +60,10 @@ static void print_skipped(FILE *to, const struct adp_reading *r)
 static void print_present(FILE *to, const struct adp_account *a, uint32_t i)
 {
     const struct adp_reading *r = &a->reading[i];
-    adp_page_put(to, "from %s  (%u series", source_text(a, i), r->taken);
+    adp_page_put(to, "from %s", source_text(a, i));
+    for (uint64_t more = other_sources(r); more; more &= more - 1)
+        adp_page_put(to, " and %s", text_of(a, i, (uint32_t)__builtin_ctzll(more)));
+    adp_page_put(to, "  (%u series", r->taken);
     print_skipped(to, r);
     if (r->age_s > 0)
         adp_page_put(to, "; %s s old", adp_page_value(r->age_s).text);
@@ -144,6 +157,28 @@ static void put_skipped(struct adp_line *to, const struct adp_reading *r)
     adp_line_puts(to, "}");
 }
 
+/* All in one text, as people are told. */
+static void put_source(struct adp_line *to, const struct adp_account *a, uint32_t i)
+{
+    const struct adp_reading *r = &a->reading[i];
+    uint64_t more = other_sources(r);
+    struct adp_line all;
+    if (!more || r->why != ADP_WHY_PRESENT) {
+        put_word(to, "source", r->why == ADP_WHY_PRESENT ? source_text(a, i) : NULL);
+        return;
+    }
+    adp_line_init(&all);
+    adp_line_puts(&all, source_text(a, i));
+    for (; more; more &= more - 1) {
+        adp_line_puts(&all, " and ");
+        adp_line_puts(&all, text_of(a, i, (uint32_t)__builtin_ctzll(more)));
+    }
+    adp_line_key(to, "source");
+    adp_line_string(to, all.text ? all.text : "", all.len);
+    to->broken = to->broken || all.broken;
+    adp_line_finish(&all);
+}
+
 static void put_reading(struct adp_line *to, const struct adp_account *a, uint32_t i)
 {
     const struct adp_reading *r = &a->reading[i];
@@ -155,7 +190,7 @@ static void put_reading(struct adp_line *to, const struct adp_account *a, uint32
     adp_line_key(to, "value");
     adp_line_number(to, present ? r->value : (double)NAN);
     put_word(to, "unit", adp_signals_unit(a->set, i));
-    put_word(to, "source", present ? source_text(a, i) : NULL);
+    put_source(to, a, i);
     put_word(to, "why", present ? NULL : adp_why_word(r->why));
     adp_line_key(to, "series");
     adp_line_u64(to, present ? r->taken : 0);

@@ -115,6 +115,7 @@ static const struct {
       "unknown function, found \"detla\", did you mean \"delta\"" },
     { EXPR, "avg (used)", ADP_ESYNTAX, 10,
       "unknown function, found \"avg\", expected delta, rate, sum, max, min, mean, "
+      "share, either, "
       "quantile or label" },
     { EXPR, "sum(used", ADP_ESYNTAX, 18,
       "the \"(\" of column 13 is not closed, found the end, expected +, -, *, / or "
@@ -148,6 +149,14 @@ static const struct {
       "a \"(\" is not closed, found \"a(b\", expected a pattern of docs/signals.md" },
     { EXPR, "\"\" / 2", ADP_ESYNTAX, 10,
       "a name is empty, found \"\", expected a metric name" },
+    { EXPR, "share(a)", ADP_ESYNTAX, 17,
+      "the second operand is missing, found \")\", expected +, -, *, / or \",\"" },
+    { EXPR, "either(a, b", ADP_ESYNTAX, 21,
+      "the \"(\" of column 16 is not closed, found the end, expected +, -, *, / or "
+      "\")\"" },
+    { EXPR, "share(a, )", ADP_ESYNTAX, 19,
+      "an operand is missing, found \")\", expected a number, a metric, a function or "
+      "\"(\"" },
     /* no metric at all */
     { EXPR, "1 / 2", ADP_EINVAL, 10,
       "the expression names no metric, so it could never be absent" },
@@ -558,6 +567,9 @@ static const struct row {
       0, 0.5, 2, 0, 0, NULL },
     { "but are compared where only one side fixes them", EXPR, "b{kind=\"used\"} - b",
       BLOCKS, NULL, ADP_AGG_SUM, ANY, 0, 0, 2, 2, ADP_WHY_NO_PARTNER, NULL },
+    { "a label without a value is none", EXPR, "a / b",
+      "a{e=\"0\",x=\"\"} 1\nb{e=\"0\"} 4\na{e=\"1\"} 2\nb{e=\"1\",y=\"\"} 4\n", NULL,
+      ADP_AGG_SUM, ANY, 0, 0.75, 2, 0, 0, NULL },
     { "labels compared otherwise stay labels", EXPR,
       "b{kind!=\"max\"} / b{kind=~\"max\"}", BLOCKS, NULL, ADP_AGG_MAX, ANY,
       ADP_WHY_NO_PARTNER, 0, 0, 4, ADP_WHY_NO_PARTNER, NULL },
@@ -640,6 +652,86 @@ static const struct row {
       "t{mode=\"hit\"} 40\nt{mode=\"miss\"} 20\n",
       "t{mode=\"hit\"} 10\nt{mode=\"miss\"} 10\n", ADP_AGG_NONE, FRACTION, 0, 0.75, 1, 0,
       0, NULL },
+/* shares */
+#define SHARE        "share(delta(hits), delta(queries))"
+#define SANE1        "hits" E1 " 50\nqueries" E1 " 300\n" /* 20 of 100 */
+#define SANE1_BEFORE "hits" E1 " 30\nqueries" E1 " 200\n"
+    { "one whose part is larger than its whole is left out", EXPR, SHARE,
+      "hits" E0 " 160\nqueries" E0 " 300\n" SANE1,
+      "hits" E0 " 110\nqueries" E0 " 260\n" SANE1_BEFORE, ADP_AGG_MEAN, FRACTION,
+      ADP_WHY_PRESENT, 20.0 / 100, 1, 1, ADP_WHY_OUT_OF_RANGE, NULL },
+    { "its parts and wholes are summed", EXPR, SHARE,
+      "hits" E0 " 160\nqueries" E0 " 400\n" SANE1,
+      "hits" E0 " 110\nqueries" E0 " 200\n" SANE1_BEFORE, ADP_AGG_MEAN, FRACTION, 0,
+      70.0 / 300, 1, 0, 0, NULL },
+    { "one that has no part does not enlarge the whole", EXPR, SHARE,
+      "queries" E0 " 300\n" SANE1, "queries" E0 " 0\n" SANE1_BEFORE, ADP_AGG_MEAN,
+      FRACTION, 0, 0.2, 1, 1, ADP_WHY_NO_PARTNER, NULL },
+    { "nor one whose part is no number", EXPR, SHARE,
+      "hits" E0 " NaN\nqueries" E0 " 300\n" SANE1,
+      "hits" E0 " 0\nqueries" E0 " 0\n" SANE1_BEFORE, ADP_AGG_MEAN, FRACTION, 0, 0.2, 1,
+      1, ADP_WHY_NOT_FINITE, NULL },
+    { "nor one whose part is seen first", EXPR, SHARE,
+      "hits" E0 " 7\nqueries" E0 " 300\n" SANE1, "queries" E0 " 0\n" SANE1_BEFORE,
+      ADP_AGG_MEAN, FRACTION, 0, 0.2, 1, 1, ADP_WHY_FIRST_SAMPLE, NULL },
+    { "one that counts nothing changes nothing", EXPR, SHARE,
+      "hits" E0 " 7\nqueries" E0 " 9\n" SANE1,
+      "hits" E0 " 7\nqueries" E0 " 9\n" SANE1_BEFORE, ADP_AGG_MEAN, FRACTION, 0, 0.2, 1,
+      0, 0, NULL },
+    { "a share of nothing is nothing", EXPR, SHARE, "hits 7\nqueries 9\n",
+      "hits 7\nqueries 9\n", ADP_AGG_MEAN, FRACTION, ADP_WHY_DIVISOR_ZERO, 0, 0, 1,
+      ADP_WHY_DIVISOR_ZERO, NULL },
+    { "all parts are larger than their wholes", EXPR, SHARE, "hits 9\nqueries 3\n",
+      "hits 1\nqueries 1\n", ADP_AGG_MEAN, ANY, ADP_WHY_OUT_OF_RANGE, 0, 0, 1,
+      ADP_WHY_OUT_OF_RANGE, NULL },
+    { "a negative part is no part", EXPR, "share(a, b)",
+      "a" E0 " -1\nb" E0 " 2\na" E1 " 1\nb" E1 " 4\n", NULL, ADP_AGG_MEAN, ANY, 0, 0.25,
+      1, 1, ADP_WHY_OUT_OF_RANGE, NULL },
+    { "one total is no part of several wholes", EXPR, SHARE,
+      "hits 9\nqueries" E0 " 20\nqueries" E1 " 30\n",
+      "hits 1\nqueries" E0 " 10\nqueries" E1 " 20\n", ADP_AGG_MEAN, ANY,
+      ADP_WHY_NO_PARTNER, 0, 0, 3, ADP_WHY_NO_PARTNER, NULL },
+    { "ranks that tell the same are one", EXPR, "share(a, b)",
+      "a{tp_rank=\"0\"} 1\nb{tp_rank=\"0\"} 4\na{tp_rank=\"1\"} 2\nb{tp_rank=\"1\"} 5\n",
+      NULL, ADP_AGG_MEAN, ANY, 0, 0.4, 1, 0, 0, NULL },
+    { "the whole may be a sum", EXPR,
+      "share(delta(t{mode=\"hit\"}), delta(t{mode=\"hit\"}) + delta(t{mode=\"miss\"}))",
+      "t{mode=\"hit\"} 40\nt{mode=\"miss\"} 20\n",
+      "t{mode=\"hit\"} 10\nt{mode=\"miss\"} 10\n", ADP_AGG_NONE, FRACTION, 0, 0.75, 1, 0,
+      0, NULL },
+
+    /* either */
+    { "the first, and the second where that is not", EXPR, "either(a, b)",
+      "a" E0 " 1\nb" E0 " 10\nb" E1 " 20\n", NULL, ADP_AGG_SUM, ANY, 0, 21, 2, 0, 0,
+      NULL },
+    { "in any order", EXPR, "either(a, b)",
+      "b" E1 " 20\nb" E0 " 10\na" E2 " 4\na" E0 " 1\n", NULL, ADP_AGG_SUM, ANY, 0, 25, 3,
+      0, 0, NULL },
+    { "or where that is insane", EXPR, "either(a, b)", "a" E0 " NaN\nb" E0 " 10\n", NULL,
+      ADP_AGG_SUM, ANY, 0, 10, 1, 1, ADP_WHY_NOT_FINITE, NULL },
+    { "both insane: the first says why", EXPR, "either(a, 1 / b)",
+      "a" E0 " NaN\nb" E0 " 0\n", NULL, ADP_AGG_SUM, ANY, ADP_WHY_NOT_FINITE, 0, 0, 1,
+      ADP_WHY_NOT_FINITE, NULL },
+    { "a label that one side fixes is none", EXPR,
+      "either(t{k=\"w\"}, t{k=\"a\"} - t{k=\"s\"})",
+      "t{k=\"w\",m=\"0\"} 2\nt{k=\"a\",m=\"0\"} 9\nt{k=\"s\",m=\"0\"} 1\n"
+      "t{k=\"a\",m=\"1\"} 7\nt{k=\"s\",m=\"1\"} 3\n",
+      NULL, ADP_AGG_SUM, ANY, 0, 6, 2, 0, 0, NULL },
+    { "none of the first", EXPR, "either(a{x=\"1\"}, a)", "a" E0 " 1\na" E1 " 3\n", NULL,
+      ADP_AGG_SUM, ANY, 0, 4, 2, 0, 0, NULL },
+    { "none of the second", EXPR, "either(a, a{x=\"1\"})", "a" E0 " 1\na" E1 " 3\n", NULL,
+      ADP_AGG_SUM, ANY, 0, 4, 2, 0, 0, NULL },
+    { "none of either", EXPR, "either(a{x=\"1\"}, a{x=\"2\"})", "a" E0 " 1\n", NULL,
+      ADP_AGG_SUM, ANY, ADP_WHY_NEVER_SUPPLIED, 0, 0, 0, 0, NULL },
+    { "a total or all of these", EXPR, "either(sum(a), b)",
+      "a" E0 " 1\nb" E0 " 10\nb" E1 " 20\n", NULL, ADP_AGG_SUM, ANY, 0, 1, 1, 0, 0,
+      NULL },
+    { "all of these or a total", EXPR, "either(a, sum(b))",
+      "a" E0 " NaN\na" E1 " NaN\nb" E0 " 10\n", NULL, ADP_AGG_SUM, ANY, 0, 10, 1, 2,
+      ADP_WHY_NOT_FINITE, NULL },
+    { "of totals", EXPR, "either(sum(a), sum(b))", "a" E0 " 1\nb" E0 " 10\nb" E1 " 20\n",
+      NULL, ADP_AGG_NONE, ANY, 0, 1, 1, 0, 0, NULL },
+
     /* histograms: 10 observations up to 1, 40 up to 2, 50 up to 4 */
     { "a quantile between two bounds", EXPR, "quantile(0.75, h)",
       HISTOGRAM("10", "50", "100", "100"), HISTOGRAM("0", "0", "0", "0"), ADP_AGG_NONE,
@@ -657,6 +749,10 @@ static const struct row {
     { "the bucket may be named itself, and its labels matched", EXPR,
       "quantile(0.5, h_bucket{le!=\"4\"})", HISTOGRAM("10", "50", "100", "100"),
       HISTOGRAM("0", "0", "0", "0"), ADP_AGG_NONE, ANY, 0, 2, 1, 0, 0, NULL },
+    { "a bound that is written in two ways is one", EXPR, "quantile(0.75, h)",
+      HISTOGRAM("10", "50", "100", "100") "h_bucket{le=\"2.0\"} 50\n",
+      HISTOGRAM("0", "0", "0", "0") "h_bucket{le=\"2.0\"} 0\n", ADP_AGG_NONE, ANY, 0, 3,
+      1, 0, 0, NULL },
     { "above the last bound", EXPR, "quantile(0.95, h)",
       HISTOGRAM("10", "50", "60", "100"), HISTOGRAM("0", "0", "0", "0"), ADP_AGG_NONE,
       ANY, ADP_WHY_ABOVE_LAST_BOUND, 0, 0, 1, ADP_WHY_ABOVE_LAST_BOUND, NULL },
@@ -1030,21 +1126,114 @@ START_TEST(a_doubted_engine_is_left_out)
     struct adp_scratch *scratch = NULL;
     ck_assert_int_eq(adp_scratch_create(&scratch, 8), 0);
     struct adp_doubt doubts[] = {
-        { "v:", adp_engine_key(adp_metrics_at(now, 2)), ADP_WHY_FROZEN },
-        { "w:", adp_engine_key(adp_metrics_at(now, 0)), ADP_WHY_ASLEEP },
+        { .prefix = "v:",
+          .of = adp_engine_key(adp_metrics_at(now, 2)),
+          .why = ADP_WHY_FROZEN },
+        { .prefix = "w:",
+          .of = adp_engine_key(adp_metrics_at(now, 0)),
+          .why = ADP_WHY_ASLEEP },
     };
+    struct adp_doubt *other = &doubts[doubts[0].of < doubts[1].of];
+    adp_doubts_sort(doubts, 2);
     struct adp_moment moment = { .now = now, .doubts = doubts, .n_doubts = 2 };
     struct adp_value v;
     ck_assert_int_eq(adp_expr_evaluate(expr, &moment, ADP_AGG_MAX, FRACTION, scratch, &v),
                      0);
     ck_assert_double_eq(v.value, 0.5);
     ck_assert_uint_eq(v.skipped_by[ADP_WHY_FROZEN], 1);
-    doubts[1].prefix = "v:k";
-    ck_assert_int_eq(adp_expr_evaluate(expr, &moment, ADP_AGG_MAX, FRACTION, scratch, &v),
-                     ADP_WHY_ASLEEP);
+    other->prefix = "v:k";
+    enum adp_why why =
+        adp_expr_evaluate(expr, &moment, ADP_AGG_MAX, FRACTION, scratch, &v);
+    ck_assert(why == ADP_WHY_ASLEEP || why == ADP_WHY_FROZEN);
+    ck_assert_uint_eq(v.skipped_by[ADP_WHY_ASLEEP], 1);
     adp_scratch_destroy(scratch);
     adp_metrics_destroy(now);
     adp_expr_destroy(expr);
+}
+END_TEST
+
+/* Two engines of each of two targets, and what has no target. */
+#define FOUR(name, v)                                                                    \
+    name "{engine=\"0\",target=\"a\"} " v "\n" name "{engine=\"1\",target=\"a\"} " v     \
+         "\n" name "{engine=\"0\",target=\"b\"} " v "\n" name                            \
+         "{engine=\"1\",target=\"b\"} " v "\n" name " " v "\n"
+
+/* Doubts of series 1 (engine 1 of target a), of target b, of all. */
+static const struct {
+    const char *name, *text, *prefix;
+    enum adp_doubted kind;
+    enum adp_why why;
+    uint32_t skipped;
+} doubted[] = {
+    { "what grew is doubted of one that began anew", "delta(v:c)", "v:", ADP_DOUBT_ENGINE,
+      ADP_WHY_COUNTER_RESET, 1 },
+    { "not what it is", "v:c", "v:", ADP_DOUBT_ENGINE, ADP_WHY_COUNTER_RESET, 0 },
+    { "of a target, all engines", "delta(v:c)", "", ADP_DOUBT_TARGET,
+      ADP_WHY_COUNTER_RESET, 2 },
+    { "and no others", "delta(v:c)", "w:", ADP_DOUBT_TARGET, ADP_WHY_COUNTER_RESET, 0 },
+    { "of a make, all", "v:c", "v:", ADP_DOUBT_ALL, ADP_WHY_TOO_MANY, 5 },
+    { "and no others", "v:c", "w:", ADP_DOUBT_ALL, ADP_WHY_TOO_MANY, 0 },
+};
+
+START_TEST(an_engine_a_target_or_a_make_is_doubted)
+{
+    struct adp_metrics *now = page_of(FOUR("v:c", "7")),
+                       *before = page_of(FOUR("v:c", "4"));
+    struct adp_scratch *scratch = NULL;
+    ck_assert_int_eq(adp_scratch_create(&scratch, 8), 0);
+    const uint64_t of[] = { adp_engine_key(adp_metrics_at(now, 1)),
+                            adp_target_key((struct adp_str) { "b", 1 }), 0 };
+    struct adp_doubt doubt = { .of = of[doubted[_i].kind],
+                               .prefix = doubted[_i].prefix,
+                               .kind = doubted[_i].kind,
+                               .why = doubted[_i].why };
+    struct adp_moment moment = {
+        .now = now, .before = before, .elapsed_s = 1, .doubts = &doubt, .n_doubts = 1
+    };
+    struct adp_expr *expr = compiled(EXPR, doubted[_i].text);
+    struct adp_value v;
+    adp_expr_evaluate(expr, &moment, ADP_AGG_MAX, ANY, scratch, &v);
+    ck_assert_msg(v.skipped_by[doubted[_i].why] == doubted[_i].skipped, "%s: %u",
+                  doubted[_i].name, v.skipped);
+    ck_assert_uint_eq(v.skipped, doubted[_i].skipped);
+    ck_assert_uint_eq(v.taken, 5 - doubted[_i].skipped);
+    adp_expr_destroy(expr);
+    adp_scratch_destroy(scratch);
+    adp_metrics_destroy(before);
+    adp_metrics_destroy(now);
+}
+END_TEST
+
+/* Three of each are no more than 4; together they are. */
+START_TEST(either_holds_no_more_series_than_there_is_room_for)
+{
+    struct adp_metrics *now = page_of("a" E0 " 1\na" E1 " 1\na" E2 " 1\n"
+                                      "b{f=\"0\"} 1\nb{f=\"1\"} 1\nb{f=\"2\"} 1\n");
+    struct adp_expr *expr = compiled(EXPR, "either(a, b)");
+    struct adp_moment moment = { .now = now };
+    struct adp_value v;
+    for (uint32_t room = 4; room <= 6; room += 2) {
+        struct adp_scratch *scratch = NULL;
+        ck_assert_int_eq(adp_scratch_create(&scratch, room), 0);
+        ck_assert_int_eq(adp_expr_evaluate(expr, &moment, ADP_AGG_SUM, ANY, scratch, &v),
+                         room < 6 ? ADP_WHY_TOO_MANY : ADP_WHY_PRESENT);
+        adp_scratch_destroy(scratch);
+    }
+    ck_assert_double_eq(v.value, 6);
+    adp_metrics_destroy(now);
+    adp_expr_destroy(expr);
+}
+END_TEST
+
+START_TEST(doubts_are_found_however_many)
+{
+    enum { N = 1000 };
+    static struct adp_doubt doubts[N];
+    for (uint32_t i = 0; i < N; i++)
+        doubts[i].of = i * UINT64_C(0x9e3779b97f4a7c15);
+    adp_doubts_sort(doubts, N);
+    for (uint32_t i = 1; i < N; i++)
+        ck_assert_uint_lt(doubts[i - 1].of, doubts[i].of);
 }
 END_TEST
 
@@ -1109,6 +1298,49 @@ START_TEST(the_first_metric_that_is_missing_is_named)
 }
 END_TEST
 
+/* Held to at least 0, and not. */
+static const struct {
+    const char *text, *page, *before;
+    enum adp_why held;
+    double held_value, value;
+} holds[] = {
+    { "a + b", "a -1\nb 5\n", NULL, ADP_WHY_OUT_OF_RANGE, 0, 4 },
+    { "a * b", "a -2\nb -5\n", NULL, ADP_WHY_OUT_OF_RANGE, 0, 10 },
+    { "a / b", "a -2\nb -4\n", NULL, ADP_WHY_OUT_OF_RANGE, 0, 0.5 },
+    { "a - b", "a 2\nb 4\n", NULL, 0, -2, -2 }, /* the signal's range is asked then */
+    { "sum(a)", "a" E0 " -1\na" E1 " 5\n", NULL, 0, 5, 4 },
+    { "sum(a - b)", "a" E0 " 1\nb" E0 " 3\na" E1 " 5\nb" E1 " 1\n", NULL, 0, 4, 2 },
+    { "label(n, a)", "a{n=\"-3\"} 1\n", NULL, ADP_WHY_OUT_OF_RANGE, 0, -3 },
+    { "delta(a)", "a 5\n", "a -7\n", ADP_WHY_OUT_OF_RANGE, 0, 12 },
+    { "delta(a)", "a -5\n", "a -7\n", ADP_WHY_OUT_OF_RANGE, 0, 2 },
+    { "a", "a -0\n", NULL, 0, 0, 0 },
+};
+
+START_TEST(parts_are_held_up_where_it_is_asked_for)
+{
+    struct adp_metrics *now = page_of(holds[_i].page);
+    struct adp_metrics *before = holds[_i].before ? page_of(holds[_i].before) : NULL;
+    struct adp_moment moment = { .now = now, .before = before, .elapsed_s = 1 };
+    struct adp_scratch *scratch = NULL;
+    struct adp_value v;
+    ck_assert_int_eq(adp_scratch_create(&scratch, 8), 0);
+    struct adp_expr *expr = compiled(EXPR, holds[_i].text);
+    ck_assert_int_eq(adp_expr_evaluate(expr, &moment, ADP_AGG_SUM, ANY, scratch, &v), 0);
+    ck_assert_double_eq(v.value, holds[_i].value);
+    adp_expr_hold(expr, 0);
+    enum adp_why why = adp_expr_evaluate(expr, &moment, ADP_AGG_SUM, ANY, scratch, &v);
+    ck_assert_msg(why == holds[_i].held, "%s: %s", holds[_i].text, adp_why_word(why));
+    if (!why)
+        ck_assert_double_eq(v.value, holds[_i].held_value);
+    else
+        ck_assert(v.outside < 0 && v.skipped == 1);
+    adp_scratch_destroy(scratch);
+    adp_metrics_destroy(before);
+    adp_metrics_destroy(now);
+    adp_expr_destroy(expr);
+}
+END_TEST
+
 START_TEST(evaluating_allocates_nothing)
 {
     struct adp_expr *expr = compiled(
@@ -1166,9 +1398,13 @@ static TCase *evaluated(void)
     tcase_add_test(t, a_crowd_of_series_is_paired_one_by_one);
     tcase_add_test(t, no_metrics_at_all_is_no_snapshot);
     tcase_add_test(t, a_doubted_engine_is_left_out);
+    tcase_add_loop_test(t, an_engine_a_target_or_a_make_is_doubted, 0, COUNT(doubted));
+    tcase_add_test(t, doubts_are_found_however_many);
+    tcase_add_test(t, either_holds_no_more_series_than_there_is_room_for);
     tcase_add_test(t, a_restart_of_the_page_stops_every_counter);
     tcase_add_test(t, what_is_above_the_last_bound_is_told);
     tcase_add_test(t, the_first_metric_that_is_missing_is_named);
+    tcase_add_loop_test(t, parts_are_held_up_where_it_is_asked_for, 0, COUNT(holds));
     tcase_add_test(t, evaluating_allocates_nothing);
     return t;
 }

@@ -214,7 +214,7 @@ static const struct {
     { "NIM's names have no prefix: each kind is doubted by itself",
       "num_requests_running 1\ngpu_cache_usage_perc 0.5\nprompt_tokens_total 5\n",
       "num_requests_running 1\ngpu_cache_usage_perc 0.5\nprompt_tokens_total 5\n", 30,
-      3 },
+      7 },
     { "NIM that counts works", "num_requests_running 1\ngeneration_tokens_total 5\n",
       "num_requests_running 1\ngeneration_tokens_total 6\n", 30, 0 },
     { "llama.cpp's steps count while its tokens stand",
@@ -223,6 +223,48 @@ static const struct {
       "llamacpp:requests_processing 1\nllamacpp:tokens_predicted_total 5\n"
       "llamacpp:n_decode_total 2\n",
       30, 0 },
+#define SAME(page) page, page
+    { "SGLang under its old names",
+      SAME("sglang:num_requests_running 2\nsglang:generation_tokens_total 5\n"), 30, 1 },
+    { "trtllm-serve",
+      SAME("trtllm_num_requests_running 2\ntrtllm_request_success_total 5\n"), 30, 1 },
+    { "whose blocks grow in number between two ends of requests",
+      "trtllm_num_requests_running 2\ntrtllm_request_success_total 5\n"
+      "trtllm_kv_cache_utilization 0.25\n",
+      "trtllm_num_requests_running 2\ntrtllm_request_success_total 5\n"
+      "trtllm_kv_cache_utilization 0.26\n",
+      30, 0 },
+    { "Triton, and what waits in front of it",
+      SAME("nv_trt_llm_request_metrics{request_type=\"scheduled\"} 2\nnv_inference_count "
+           "5\n"),
+      30, 2 },
+    { "Triton with none scheduled, whatever is its most",
+      SAME(
+          "nv_trt_llm_request_metrics{request_type=\"scheduled\"} 0\n"
+          "nv_trt_llm_request_metrics{request_type=\"max\"} 512\nnv_inference_count 5\n"),
+      30, 0 },
+    { "Triton's iterations count",
+      "nv_trt_llm_request_metrics{request_type=\"scheduled\"} 2\nnv_inference_count 5\n"
+      "nv_trt_llm_general_metrics{general_type=\"iteration_counter\"} 7\n",
+      "nv_trt_llm_request_metrics{request_type=\"scheduled\"} 2\nnv_inference_count 5\n"
+      "nv_trt_llm_general_metrics{general_type=\"iteration_counter\"} 8\n",
+      30, 0 },
+    { "its clock does not",
+      "nv_trt_llm_request_metrics{request_type=\"scheduled\"} 2\nnv_inference_count 5\n"
+      "nv_trt_llm_general_metrics{general_type=\"timestamp\"} 7\n",
+      "nv_trt_llm_request_metrics{request_type=\"scheduled\"} 2\nnv_inference_count 5\n"
+      "nv_trt_llm_general_metrics{general_type=\"timestamp\"} 8\n",
+      30, 2 },
+    { "Dynamo's frontend",
+      SAME("dynamo_frontend_inflight_requests 2\ndynamo_frontend_requests_total 5\n"), 30,
+      1 },
+    { "to which requests come",
+      "dynamo_frontend_inflight_requests 2\ndynamo_frontend_requests_total 5\n",
+      "dynamo_frontend_inflight_requests 3\ndynamo_frontend_requests_total 5\n", 30, 0 },
+    { "Dynamo's worker",
+      SAME("dynamo_component_inflight_requests 2\n"
+           "dynamo_component_response_bytes_total 5\n"),
+      30, 1 },
 };
 
 START_TEST(an_engine_that_runs_and_counts_nothing_is_doubted)
@@ -261,19 +303,191 @@ START_TEST(one_that_moves_again_is_believed_again)
 }
 END_TEST
 
-/* More engines than are watched: those past the bound are believed. */
-START_TEST(the_number_of_engines_watched_is_bounded)
+/* An idle engine's counters stood: with its first request it is not frozen at once. */
+START_TEST(only_time_in_which_requests_run_counts)
 {
-    static char page[1 << 16];
-    size_t n = 0;
-    for (int i = 0; i < 100; i++)
-        n += (size_t)snprintf(page + n, sizeof page - n,
-                              "vllm:num_requests_running{engine=\"%d\"} 1\n"
-                              "vllm:prompt_tokens_total{engine=\"%d\"} 1\n",
-                              i, i);
+    give(REST0 "vllm:prompt_tokens_total{engine=\"0\"} 5\n", 100);
+    give(REST0 "vllm:prompt_tokens_total{engine=\"0\"} 5\n", 190);
+    give(RUNS0 "vllm:prompt_tokens_total{engine=\"0\"} 5\n", 200);
+    ck_assert_uint_eq(moment.n_doubts, 0);
+    give(RUNS0 "vllm:prompt_tokens_total{engine=\"0\"} 5\n", 219);
+    ck_assert_uint_eq(moment.n_doubts, 0);
+    give(RUNS0 "vllm:prompt_tokens_total{engine=\"0\"} 5\n", 220);
+    ck_assert_uint_eq(moment.n_doubts, 1);
+    give(REST0 "vllm:prompt_tokens_total{engine=\"0\"} 5\n", 230);
+    give(RUNS0 "vllm:prompt_tokens_total{engine=\"0\"} 5\n", 240);
+    ck_assert_uint_eq(moment.n_doubts, 0);
+}
+END_TEST
+
+static uint32_t count_doubts(enum adp_why why)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < moment.n_doubts; i++)
+        n += moment.doubts[i].why == why;
+    return n;
+}
+
+/* `n` engines that run and do not count. */
+static void give_frozen(int n)
+{
+    enum { LINES = 100 };
+    char *page = malloc((size_t)n * LINES);
+    ck_assert_ptr_nonnull(page);
+    size_t len = 0;
+    for (int i = 0; i < n; i++)
+        len += (size_t)snprintf(page + len, LINES,
+                                "vllm:num_requests_running{engine=\"%d\"} 1\n"
+                                "vllm:prompt_tokens_total{engine=\"%d\"} 1\n",
+                                i, i);
     give(page, 100);
     give(page, 200);
-    ck_assert_uint_eq(moment.n_doubts, 64);
+    free(page);
+}
+
+START_TEST(every_engine_of_a_large_pool_is_watched)
+{
+    give_frozen(2048);
+    ck_assert_uint_eq(count_doubts(ADP_WHY_FROZEN), 2048);
+    ck_assert_uint_eq(moment.n_doubts, 2048);
+}
+END_TEST
+
+START_TEST(of_more_engines_than_are_watched_none_is_believed)
+{
+    give_frozen(2049);
+    ck_assert_uint_eq(count_doubts(ADP_WHY_TOO_MANY), 1);
+    ck_assert_int_eq(moment.doubts[0].kind, ADP_DOUBT_ALL);
+    ck_assert_str_eq(moment.doubts[0].prefix, "vllm:");
+}
+END_TEST
+
+#define WORKER(id, runs, counted)                                                        \
+    "ray_vllm_num_requests_running{WorkerId=\"" id "\"} " runs                           \
+    "\nray_vllm_prompt_tokens_total{WorkerId=\"" id "\"} " counted "\n"
+
+/* Ray tells of a worker that is gone: its counters stand while the new one's move. */
+START_TEST(what_is_left_of_a_worker_is_dropped)
+{
+    give(WORKER("old", "0", "7") WORKER("new", "1", "0"), 100);
+    give(WORKER("old", "0", "7") WORKER("new", "1", "5"), 120);
+    ck_assert_uint_eq(moment.n_doubts, 0);
+    give(WORKER("old", "0", "7") WORKER("new", "1", "9"), 130);
+    ck_assert_uint_eq(count_doubts(ADP_WHY_FROZEN), 1);
+    ck_assert_uint_eq(moment.doubts[0].of, adp_engine_key(adp_metrics_at(moment.now, 0)));
+    /* while all rest, none is known to be gone */
+    give(WORKER("old", "0", "7") WORKER("new", "0", "9"), 160);
+    ck_assert_uint_eq(moment.n_doubts, 0);
+}
+END_TEST
+
+START_TEST(a_worker_that_just_came_does_not_drop_others)
+{
+    give(WORKER("a", "0", "7"), 100);
+    give(WORKER("a", "0", "7") WORKER("b", "0", "0"), 125);
+    give(WORKER("a", "0", "7") WORKER("b", "0", "0"), 135);
+    ck_assert_uint_eq(moment.n_doubts, 0);
+}
+END_TEST
+
+/* ---- who began anew ---- */
+
+#define ENGINE(e, tokens)                                                                \
+    "vllm:num_requests_running{engine=\"" e "\"} 1\n"                                    \
+    "vllm:prompt_tokens_total{engine=\"" e "\"} " tokens "\n"
+
+/* One of two engines: what is compared with a page from before is marked, until there is
+ * one from after; the other's pages stay. */
+START_TEST(an_engine_that_began_anew_is_marked_until_its_past_is_over)
+{
+    char page[256];
+    for (unsigned s = 0; s <= 40; s++) {
+        /* engine 1 starts over at 15 s */
+        snprintf(page, sizeof page,
+                 "vllm:num_requests_running{engine=\"0\"} 1\n"
+                 "vllm:prompt_tokens_total{engine=\"0\"} %u\n"
+                 "vllm:num_requests_running{engine=\"1\"} 1\n"
+                 "vllm:prompt_tokens_total{engine=\"1\"} %u\n",
+                 s, s < 15 ? 1000 + s : s);
+        give(page, 100 + s);
+        /* the page before is that of 0 s until 19 s, of 10 s until 29 s, then of 20 s */
+        bool marked = s >= 15 && s < 30;
+        ck_assert_msg(count_doubts(ADP_WHY_COUNTER_RESET) == marked, "at %u s", s);
+        ck_assert(!moment.restarted);
+        if (marked)
+            ck_assert_uint_eq(moment.doubts[0].of,
+                              adp_engine_key(adp_metrics_at(moment.now, 3)));
+        if (s == 15)
+            ck_assert_double_eq_tol(moment.elapsed_s, 15, 1e-9);
+    }
+}
+END_TEST
+
+START_TEST(an_engine_that_was_away_and_began_anew_is_marked)
+{
+    give(ENGINE("0", "5") ENGINE("1", "500"), 100);
+    give(ENGINE("0", "6"), 105);
+    give(ENGINE("0", "7") ENGINE("1", "3"), 106);
+    ck_assert_uint_eq(count_doubts(ADP_WHY_COUNTER_RESET), 1);
+    give(ENGINE("0", "8") ENGINE("1", "600"), 107); /* past what it was */
+    ck_assert_uint_eq(count_doubts(ADP_WHY_COUNTER_RESET), 1);
+}
+END_TEST
+
+#define CREATED(e, at) "vllm:prompt_tokens_created{engine=\"" e "\"} " at "\n"
+
+START_TEST(a_counter_that_was_made_anew_shows_it)
+{
+    give(ENGINE("0", "5") CREATED("0", "1000") ENGINE("1", "5") CREATED("1", "1000"),
+         100);
+    give(ENGINE("0", "6") CREATED("0", "1000") ENGINE("1", "7") CREATED("1", "1100.5"),
+         101);
+    ck_assert_uint_eq(count_doubts(ADP_WHY_COUNTER_RESET), 1);
+    ck_assert_uint_eq(moment.doubts[0].of, adp_engine_key(adp_metrics_at(moment.now, 3)));
+}
+END_TEST
+
+#define TARGET(t, start)                                                                 \
+    "c{target=\"" t "\"} 1\nprocess_start_time_seconds{target=\"" t "\"} " start "\n"
+
+START_TEST(a_target_whose_process_began_anew_is_marked_and_no_other)
+{
+    give(TARGET("a", "1000") TARGET("b", "1000"), 100);
+    give(TARGET("a", "1000") TARGET("b", "1001"), 101);
+    ck_assert(!moment.restarted);
+    ck_assert_uint_eq(moment.n_doubts, 1);
+    ck_assert_int_eq(moment.doubts[0].kind, ADP_DOUBT_TARGET);
+    ck_assert_uint_eq(moment.doubts[0].of, adp_target_key((struct adp_str) { "b", 1 }));
+    ck_assert_str_eq(moment.doubts[0].prefix, "");
+    give(TARGET("a", "1000") TARGET("b", "1001"), 102);
+    ck_assert_uint_eq(moment.n_doubts, 1);
+    give(TARGET("a", "1000") TARGET("b", "1001"), 120);
+    ck_assert_uint_eq(moment.n_doubts, 1);
+    give(TARGET("a", "1000") TARGET("b", "1001"), 130); /* compared with 120 */
+    ck_assert_uint_eq(moment.n_doubts, 0);
+}
+END_TEST
+
+START_TEST(several_processes_of_a_target_say_nothing_of_it)
+{
+#define WORKERS(start)                                                                   \
+    TARGET("a", "1") "process_start_time_seconds{p=\"1\",target=\"a\"} " start "\n"
+    give(WORKERS("5") TARGET("b", "1"), 100);
+    give(WORKERS("6") TARGET("b", "1"), 101);
+    ck_assert_uint_eq(moment.n_doubts, 0);
+}
+END_TEST
+
+START_TEST(a_look_that_is_not_kept_marks_nothing)
+{
+    give(ENGINE("0", "5") ENGINE("1", "500"), 100);
+    struct adp_metrics *now = adp_history_next(history);
+    static const char page[] = ENGINE("0", "6") ENGINE("1", "3");
+    ck_assert_int_eq(adp_promtext_read(now, page, strlen(page), NULL, NULL), 0);
+    adp_history_look(history, now, 101 * SECOND, &moment);
+    ck_assert_uint_eq(moment.n_doubts, 1);
+    give(ENGINE("0", "6") ENGINE("1", "501"), 102);
+    ck_assert_uint_eq(moment.n_doubts, 0);
 }
 END_TEST
 
@@ -344,7 +558,7 @@ static const struct adp_pulse *pulse_of(const char *prefix)
     uint32_t n;
     const struct adp_pulse *pulses = adp_pulses(&n);
     for (uint32_t i = 0; i < n; i++)
-        if (strcmp(pulses[i].prefix, prefix) == 0)
+        if (strcmp(pulses[i].prefixes[0], prefix) == 0)
             return &pulses[i];
     return NULL;
 }
@@ -380,10 +594,10 @@ START_TEST(an_engine_lives_and_sleeps_alike_under_every_prefix_of_its_names)
             const struct adp_pulse *a = pulse_of(own), *b = pulse_of(*other);
             const struct adp_sleep *c = sleep_of(own), *d = sleep_of(*other);
             ck_assert_msg(!a == !b && !c == !d, "%s", *other);
-            ck_assert(!a || are_one(a->running, own, b->running, *other));
+            ck_assert(!a || are_one(a->running.name, own, b->running.name, *other));
             for (int k = 0; a && k < COUNT(a->beats); k++)
-                ck_assert_msg(are_one(a->beats[k], own, b->beats[k], *other), "%s %d",
-                              *other, k);
+                ck_assert_msg(are_one(a->beats[k].name, own, b->beats[k].name, *other),
+                              "%s %d", *other, k);
             ck_assert(!c || are_one(c->metric, own, d->metric, *other));
         }
 }
@@ -406,7 +620,17 @@ int main(void)
     tcase_add_loop_test(t, an_engine_that_runs_and_counts_nothing_is_doubted, 0,
                         COUNT(lives));
     tcase_add_test(t, one_that_moves_again_is_believed_again);
-    tcase_add_test(t, the_number_of_engines_watched_is_bounded);
+    tcase_add_test(t, only_time_in_which_requests_run_counts);
+    tcase_add_test(t, every_engine_of_a_large_pool_is_watched);
+    tcase_add_test(t, of_more_engines_than_are_watched_none_is_believed);
+    tcase_add_test(t, what_is_left_of_a_worker_is_dropped);
+    tcase_add_test(t, a_worker_that_just_came_does_not_drop_others);
+    tcase_add_test(t, an_engine_that_began_anew_is_marked_until_its_past_is_over);
+    tcase_add_test(t, an_engine_that_was_away_and_began_anew_is_marked);
+    tcase_add_test(t, a_counter_that_was_made_anew_shows_it);
+    tcase_add_test(t, a_target_whose_process_began_anew_is_marked_and_no_other);
+    tcase_add_test(t, several_processes_of_a_target_say_nothing_of_it);
+    tcase_add_test(t, a_look_that_is_not_kept_marks_nothing);
     tcase_add_test(t, without_memory_there_is_none);
     tcase_add_loop_test(t, a_label_has_its_role, 0, COUNT(roles));
     tcase_add_test(t, an_engine_is_told_by_its_labels_and_not_by_its_ranks);

@@ -117,11 +117,37 @@ START_TEST(the_same_labels_in_any_order_are_one_series_and_the_last_value_stays)
 }
 END_TEST
 
+START_TEST(a_label_without_a_value_makes_no_other_series)
+{
+    struct adp_metrics *m = create();
+    add(m, "x", "a=", 1.0);
+    add(m, "x", "", 2.0);
+    add(m, "x", "b=1", 3.0);
+    add(m, "x", "c=,b=1,a=", 4.0);
+    add(m, "x", "b=1,z=", 5.0);
+    ck_assert_uint_eq(adp_metrics_count(m), 2);
+    ck_assert_uint_eq(adp_metrics_duplicates(m), 3);
+    ck_assert(adp_metrics_at(m, 0)->value == 2.0);
+    ck_assert(adp_metrics_at(m, 1)->value == 5.0);
+    labels_are(adp_metrics_at(m, 0), "a="); /* as it was given first */
+    struct adp_metrics *other = create();
+    add(other, "x", "", 6.0);
+    add(other, "x", "b=1,c=", 7.0);
+    ck_assert_ptr_eq(adp_metrics_same(m, adp_metrics_at(other, 0)), adp_metrics_at(m, 0));
+    ck_assert_ptr_eq(adp_metrics_same(m, adp_metrics_at(other, 1)), adp_metrics_at(m, 1));
+    ck_assert_ptr_eq(adp_metrics_same(other, adp_metrics_at(m, 0)),
+                     adp_metrics_at(other, 0));
+    adp_metrics_destroy(other);
+    adp_metrics_destroy(m);
+}
+END_TEST
+
 START_TEST(bytes_that_move_between_name_label_and_value_make_another_series)
 {
     struct adp_metrics *m = create();
-    static const char *const labels[] = { "",    "ab=c",    "a=bc",      "abc=",
-                                          "a=b", "a=b,c=d", "a=b,c=d,e=" };
+    static const char *const labels[] = {
+        "", "ab=c", "a=bc", "a=b", "a=b,c=d", "ab=b,c=d"
+    };
     for (int i = 0; i < COUNT(labels); i++)
         add(m, "x", labels[i], i);
     add(m, "xa", "b=c", 100.0);
@@ -603,6 +629,7 @@ int main(void)
     tcase_add_test(t, a_series_comes_back_as_given_with_its_labels_sorted);
     tcase_add_test(t,
                    the_same_labels_in_any_order_are_one_series_and_the_last_value_stays);
+    tcase_add_test(t, a_label_without_a_value_makes_no_other_series);
     tcase_add_test(t, bytes_that_move_between_name_label_and_value_make_another_series);
     tcase_add_test(t, series_of_a_name_are_chained_in_the_order_of_the_page);
     tcase_add_test(t, a_name_is_found_whole_or_not_at_all);
