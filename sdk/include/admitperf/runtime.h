@@ -234,7 +234,7 @@ ADP_API int adp_runtime_refresh(adp_runtime *rt, adp_error *err);
 /* [hot] Decides on the metrics in force. `facts` may be NULL. Always fills `ret`; returns
  * 0, or ADP_ESTATE in a child that inherited the runtime. */
 ADP_API int adp_lane_decide(adp_lane *lane, const adp_facts *facts, adp_decision *ret);
-/* [hot] Decides on these metrics, recorded with the request: up to 1 MiB of them, beyond
+/* [hot] Decides on these metrics, recorded with the request: up to 2 MiB of them, beyond
  * that the line says how many there were. */
 ADP_API int adp_lane_decide_with(adp_lane *lane, const adp_metric *metrics, uint32_t n,
                                  const adp_facts *facts, adp_decision *ret);
