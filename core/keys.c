@@ -133,8 +133,7 @@ static char *write_known(const struct shape *s, const uint8_t *series, char *p)
     return p;
 }
 
-/* How many series the bytes hold; they are whole. */
-static uint32_t count(const uint8_t *series, size_t len)
+uint32_t adp_keys_count(const uint8_t *series, size_t len)
 {
     uint32_t n = 0;
     for (size_t at = 0; at < len; n++)
@@ -149,7 +148,7 @@ static void remember(struct shape *s, const uint8_t *series, size_t len,
 {
     uint32_t n = adp_metrics_count(metrics);
     s->keys.n = 0;
-    if (!n || count(series, len) != n)
+    if (!n || adp_keys_count(series, len) != n)
         return;
     if (len > s->cap) {
         uint8_t *more = realloc(s->series, len);
@@ -200,7 +199,7 @@ int adp_keys_tell(struct adp_keys *keys, uint32_t lane, uint32_t shape,
     int read = adp_lane_decode(series, len, keys->metrics);
     if (read < 0)
         return read;
-    if (!shape || count(series, len) != adp_metrics_count(keys->metrics))
+    if (!shape || adp_keys_count(series, len) != adp_metrics_count(keys->metrics))
         return ADP_ESYNTAX;
     told->shape = 0;
     if (!list_make(&told->keys, keys->metrics))

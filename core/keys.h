@@ -23,6 +23,9 @@ void adp_keys_destroy(struct adp_keys *keys);
 void adp_keys_write(struct adp_keys *keys, const uint8_t *series, size_t len,
                     struct adp_line *to);
 
+/* How many series there are; they are whole. */
+uint32_t adp_keys_count(const uint8_t *series, size_t len);
+
 /* From here on `shape` of a lane is these series. The two shapes told last of a lane are
  * remembered, one even, one odd. ADP_ESYNTAX: they are not whole, or two are one, and what
  * was told before stays; ADP_ENOMEM. */

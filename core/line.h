@@ -11,6 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Bytes of a line of a log, its newline apart: metrics that would make it longer are left
+ * out of it (core/write.h), and whoever reads may hold what is longer for damage. */
+#define ADP_LINE_MAX (4u << 20)
+
 struct adp_line {
     char *text; /* owned; not NUL-terminated; NULL until the first append */
     size_t len, cap;

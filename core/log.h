@@ -15,6 +15,12 @@
  *     thread. It has all blocked but those that a fault of its own raises, so a write
  *     beyond RLIMIT_FSIZE is EFBIG and no SIGXFSZ, one to a FIFO without reader EPIPE and
  *     no SIGPIPE. Without the thread these two are held back for the time of a write.
+ *     SIGTERM, SIGINT, SIGQUIT and SIGHUP are no exception, though a process whose own
+ *     threads have all ended, by pthread_exit in main, is deaf to them then: the mask that
+ *     the starter had does not say what it will have. A host that blocks them later, for
+ *     sigwait, pselect, a signalfd or while it changes what its handler reads, has every
+ *     thread of its own blocked; the kernel would give the signal to ours, where its
+ *     handler runs beside what it was held back for, or the process dies of it.
  *
  * The thread polls; nobody wakes it per record. It sleeps poll_ms (5 ms) when rings are
  * empty, which costs 200 wake-ups a second, about 0.3 % of a core; as they fill it comes

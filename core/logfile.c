@@ -14,7 +14,7 @@
 enum {
     ATTEMPTS = 64, /* at a path whose file others replace as fast as we look */
     ROTATE_AGAIN = 1024 * 1024, /* bytes more before a failed rotation is tried again */
-    DIGITS = 18,                /* of a rotated file's number */
+    LAST = 9999999,             /* of a rotated file's numbers: a date has a digit more */
     ROTATED_PATH = ADP_LOGFILE_PATH + 24,
     REMOVALS = 64, /* of files at one listing */
     STEPS = 16,    /* names that others may have taken, before the folder is listed */
@@ -257,18 +257,19 @@ static void rotated_name(const struct adp_logfile *file, uint64_t number,
              (unsigned long long)number, file->path + stem);
 }
 
-/* The number of a name in the path's folder; 0: it is no rotated file of this path. */
+/* The number of a name in the path's folder; 0: it is no rotated file of this path, as we
+ * name them. */
 static uint64_t number_of(const struct adp_logfile *file, const char *name)
 {
     const char *slash = strrchr(file->path, '/');
     const char *own = slash ? slash + 1 : file->path, *tail = file->path + stem_of(file);
-    size_t n = (size_t)(tail - own), digits = 0;
+    size_t n = (size_t)(tail - own);
     uint64_t number = 0;
     if (strncmp(name, own, n) != 0 || name[n] != '.' || name[n + 1] == '0')
         return 0;
-    for (name += n + 1; *name >= '0' && *name <= '9' && digits < DIGITS; digits++)
+    for (name += n + 1; *name >= '0' && *name <= '9' && number <= LAST;)
         number = number * 10 + (uint64_t)(*name++ - '0');
-    return strcmp(name, tail) == 0 ? number : 0;
+    return strcmp(name, tail) == 0 && number <= LAST ? number : 0;
 }
 
 static DIR *open_folder(const struct adp_logfile *file)
@@ -344,13 +345,15 @@ static int rename_new(const char *from, const char *to)
     return code;
 }
 
-/* Gives the file the number behind the highest, for good. */
+/* Gives the file the number behind the highest, for good; -EOVERFLOW: there is none. */
 static int put_aside(struct adp_logfile *file)
 {
     char to[ROTATED_PATH];
     if (!knows_highest(file))
         list(file);
     for (int i = 0; i < STEPS + LISTINGS; i++) {
+        if (file->highest >= LAST)
+            return -EOVERFLOW;
         rotated_name(file, file->highest + 1, to);
         int code = rename_new(file->path, to);
         if (code == -ENOENT) /* somebody has just taken it */

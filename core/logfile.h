@@ -20,7 +20,9 @@
  *     rotate_bytes, unless a single line does, or rotation fails; then lines go on in it.
  *  5. What is no regular file (a FIFO, a device) is appended to as it takes it, without
  *     waiting, and is never rotated.
- *  6. A rotated file is NAME.N.jsonl for good: N is above all that are there, so the highest
+ *  6. A rotated file is NAME.N.jsonl for good, N of at most seven digits and without zeros
+ *     before it: what is named otherwise, by a date for example, is not ours, counts for
+ *     nothing and is never removed. N is above all that are there, so the highest
  *     is the newest, and no file is ever renamed over another. A rotation is one rename
  *     and the removal of N - keep, whatever `keep` is; the folder is listed where the highest
  *     number is not known or is not there any more, and then what is older goes too, 64

@@ -133,8 +133,9 @@ struct adp_rec_snapshot {
     struct adp_record head;
     uint64_t mono_ns, number;
     uint32_t generation, n_signals;
-    uint32_t metrics_len; /* bytes of the JSON object */
+    uint32_t metrics_len; /* bytes of the JSON object; 0: left out */
     uint32_t pool_len;    /* bytes of the JSON array of the replicas' names; 0: none */
+    uint32_t n_series, reserved;
     /* struct adp_rec_reading[n_signals]; with pool_len struct adp_rec_replicas and its
      * rows; metrics; names */
 };

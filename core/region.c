@@ -220,7 +220,7 @@ static bool has_room(struct adp_ring *ring, uint64_t tail, uint64_t need, uint64
 
 uint32_t adp_ring_most(const struct adp_region *region, uint32_t lane)
 {
-    return adp_region_ring_bytes(region, lane) / 4;
+    return adp_region_ring_bytes(region, lane) / 2;
 }
 
 void *adp_ring_begin(const struct adp_region *region, uint32_t lane, uint32_t bytes)
@@ -233,7 +233,7 @@ void *adp_ring_begin(const struct adp_region *region, uint32_t lane, uint32_t by
     uint64_t left = size - offset_of(tail, size); /* to the end of the ring */
     uint64_t seq = number(ring);
     uint64_t pad = need > left ? left : 0;
-    if (need > size / 4 || !has_room(ring, tail, need + pad, size)) {
+    if (need > size / 2 || !has_room(ring, tail, need + pad, size)) {
         uint64_t dropped = atomic_load_explicit(&ring->dropped, memory_order_relaxed);
         atomic_store_explicit(&ring->dropped, dropped + 1, memory_order_relaxed);
         return NULL;

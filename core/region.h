@@ -172,7 +172,9 @@ static inline void adp_call_end(struct adp_call *call)
 
 /* --- Producer side of a ring --- */
 
-/* Bytes of the longest record that a lane's ring takes: a quarter of it. [any] */
+/* Bytes of the longest record that a lane's ring takes: half of it. What does not fit up to
+ * the ring's end begins at its front, and what is passed over is less than the record: so
+ * less than the whole ring is asked for, which an empty ring has, wherever it is. [any] */
 uint32_t adp_ring_most(const struct adp_region *region, uint32_t lane);
 /* A place for a record of `bytes` (at most adp_ring_most), or NULL when it is
  * full: the record's number is then used up and counted as dropped. [hot], one thread per

@@ -3,6 +3,7 @@
 #include "core/snapshot.h"
 
 #include "core/history.h"
+#include "core/line.h"
 #include "core/record.h"
 
 #include <math.h>
@@ -164,7 +165,11 @@ static void record(struct adp_publisher *p, const struct adp_metrics *page, uint
     size_t pool_len = p->pool.broken ? 0 : p->pool.len;
     adp_replicas_narrow(&p->told, &p->replicas, adp_replicas_told(&p->replicas), mono_ns);
     size_t bytes = sizeof(struct adp_rec_snapshot) + n * sizeof(struct adp_rec_reading) +
-                   (pool_len ? adp_replicas_bytes(&p->told) : 0) + len + pool_len;
+                   (pool_len ? adp_replicas_bytes(&p->told) : 0) + pool_len;
+    /* Rather than none: decisions will name it. */
+    if (len > ADP_LINE_MAX || bytes + len > adp_ring_most(p->region, 0))
+        len = 0;
+    bytes += len;
     struct adp_rec_snapshot *r =
         adp_ring_begin(p->region, 0, bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)bytes);
     if (!r)
@@ -177,6 +182,8 @@ static void record(struct adp_publisher *p, const struct adp_metrics *page, uint
     r->n_signals = n;
     r->metrics_len = (uint32_t)len;
     r->pool_len = (uint32_t)pool_len;
+    r->n_series = adp_metrics_count(page);
+    r->reserved = 0;
     struct adp_rec_reading *to = (struct adp_rec_reading *)(void *)(r + 1);
     for (uint32_t i = 0; i < n; i++)
         to[i] = (struct adp_rec_reading) { .value = p->readings[i].value,

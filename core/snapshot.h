@@ -4,7 +4,7 @@
  * Evaluated once, by the control thread, for one generation: indices of signals are a
  * generation's own. The vector goes into a free snapshot of the region's pool, the raw
  * metrics into the control lane as one record, and then the generation's `current` names
- * it.
+ * it. Metrics that are more than a line or the ring takes are left out of that record.
  *
  *  1. A lane enters a generation, and then only that generation's snapshot.
  *  2. It writes the index of the snapshot into its call slot, then the generation

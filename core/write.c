@@ -752,15 +752,48 @@ static bool put_rest(struct adp_line *to, const struct adp_rec_decision *r,
     return true;
 }
 
+static bool is_too_long(const struct adp_line *line, size_t start)
+{
+    return !line->broken && line->len - start > ADP_LINE_MAX + 1; /* and its newline */
+}
+
+static void put_decision(struct adp_line *to, const struct adp_rec_decision *r,
+                         const struct adp_decision_parts *parts,
+                         const struct adp_words *words, struct adp_seen *seen,
+                         struct adp_keys *keys, bool inline_metrics, struct adp_tag tag)
+{
+    if (!put_head(to, r, parts, words))
+        return;
+    put_metrics(to, r, parts, seen, keys, inline_metrics, tag.lane);
+    put_rest(to, r, parts, words, seen, tag);
+}
+
+/* The record, its series but a count. */
+static struct adp_rec_decision without_series(const struct adp_rec_decision *record,
+                                              const struct adp_decision_parts *parts)
+{
+    const uint32_t forms = ADP_REC_TELLS | ADP_REC_VALUES;
+    struct adp_rec_decision r = *record;
+    if (!(r.flags & ADP_REC_INLINE) || r.flags & ADP_REC_OMITTED)
+        return r;
+    r.shape = r.flags & ADP_REC_VALUES ? parts->series_len / (uint32_t)sizeof(double)
+                                       : adp_keys_count(parts->series, parts->series_len);
+    r.flags = (r.flags & ~forms) | ADP_REC_OMITTED;
+    return r;
+}
+
 void adp_write_decision(struct adp_line *to, const struct adp_rec_decision *record,
                         const struct adp_decision_parts *parts,
                         const struct adp_words *words, struct adp_seen *seen,
                         struct adp_keys *keys, bool inline_metrics, struct adp_tag tag)
 {
-    if (!put_head(to, record, parts, words))
+    size_t start = to->len;
+    put_decision(to, record, parts, words, seen, keys, inline_metrics, tag);
+    if (!is_too_long(to, start))
         return;
-    put_metrics(to, record, parts, seen, keys, inline_metrics, tag.lane);
-    put_rest(to, record, parts, words, seen, tag);
+    struct adp_rec_decision bare = without_series(record, parts);
+    to->len = start;
+    put_decision(to, &bare, parts, words, seen, keys, false, tag);
 }
 
 /* --- the others --- */
@@ -932,17 +965,33 @@ static bool put_snapshot_rest(struct adp_line *to, const struct adp_rec_snapshot
     return true;
 }
 
+/* Without `metrics`, how many there were. */
+static void put_snapshot(struct adp_line *to, const struct adp_rec_snapshot *r,
+                         const struct adp_snapshot_parts *parts, struct adp_str metrics,
+                         const struct adp_words *words, struct adp_tag tag)
+{
+    if (!put_snapshot_head(to, r, words))
+        return;
+    if (metrics.n) {
+        adp_line_key(to, "metrics");
+        adp_line_put(to, metrics.p, metrics.n);
+    } else if (r->n_series) {
+        adp_line_key(to, "metrics_omitted");
+        adp_line_u64(to, r->n_series);
+    }
+    put_snapshot_rest(to, r, parts, words, tag);
+}
+
 void adp_write_snapshot(struct adp_line *to, const struct adp_rec_snapshot *record,
                         const struct adp_snapshot_parts *parts,
                         const struct adp_words *words, struct adp_tag tag)
 {
-    if (!put_snapshot_head(to, record, words))
+    size_t start = to->len;
+    put_snapshot(to, record, parts, parts->metrics, words, tag);
+    if (!is_too_long(to, start))
         return;
-    if (record->metrics_len) {
-        adp_line_key(to, "metrics");
-        adp_line_put(to, parts->metrics.p, parts->metrics.n);
-    }
-    put_snapshot_rest(to, record, parts, words, tag);
+    to->len = start;
+    put_snapshot(to, record, parts, (struct adp_str) { 0 }, words, tag);
 }
 
 void adp_write_scrape_error(struct adp_line *to, const struct adp_rec_text *record,

@@ -75,7 +75,8 @@ struct adp_tag { /* who wrote it, and which it is */
 
 /* Each appends one whole line with its newline. `words`, `seen` may be NULL: then what
  * they would say is left out. `keys`: for metrics that came with the request; it knows the
- * shape of values (adp_keys_knows). */
+ * shape of values (adp_keys_knows). Metrics that would make it longer than ADP_LINE_MAX are
+ * left out, and how many there were is said instead. */
 void adp_write_decision(struct adp_line *to, const struct adp_rec_decision *record,
                         const struct adp_decision_parts *parts,
                         const struct adp_words *words, struct adp_seen *seen,

@@ -184,6 +184,13 @@ void adp_caveats_of_instrument(struct adp_caveats *caveats, const struct adp_tal
         corrupt(caveats, &files[run->files[i]]);
     losses(caveats, run);
     faults(caveats, run);
+    if (run->omitted)
+        adp_caveats_add(caveats,
+                        "%" PRIu64 " %s without the metrics, of which there were more "
+                        "than a line may have: signals are as they were read then, "
+                        "and cannot be read anew",
+                        run->omitted,
+                        adp_page_plural(run->omitted, "line is", "lines are"));
     if (run->scrape_errors)
         adp_caveats_add(
             caveats, "%" PRIu64 " %s failed: for those times the state is not known",

@@ -7,14 +7,15 @@
 #define ADP_ANALYSIS_LINES_H
 
 #include "core/error.h"
+#include "core/line.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes of a line, its newline apart: a snapshot of 40 targets, each with a page of 60 KB whose
- * keys the log writes longer. */
-#define ADP_LINES_MAX (4u << 20)
+/* Bytes of a line, its newline apart: the longest that the log writes, a snapshot of 40
+ * targets, each with a page of 60 KB whose keys it writes longer. */
+#define ADP_LINES_MAX ADP_LINE_MAX
 
 struct adp_lines; /* opaque */
 

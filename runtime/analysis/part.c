@@ -586,6 +586,7 @@ static void add_verdict(struct adp_part *part, const struct adp_entry *entry)
     bool own_refusal = entry->verdict != ADP_ADMIT && !entry->fault;
     part->baseline |= entry->baseline;
     part->faults += entry->fault;
+    part->omitted += entry->metrics_omitted;
     part->refusals += own_refusal;
     part->enforced += own_refusal && entry->enforced;
     part->unenforced += !entry->enforced;
@@ -772,6 +773,7 @@ static void merge_counts(struct adp_part *into, const struct adp_part *from)
     into->anonymous += from->anonymous;
     into->watched += from->watched;
     into->not_finite += from->not_finite;
+    into->omitted += from->omitted;
     into->ignored += from->ignored;
     into->fingerprint += from->fingerprint;
     into->judged += from->judged;

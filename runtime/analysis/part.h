@@ -78,6 +78,7 @@ struct adp_part {
     uint64_t anonymous; /* no request id */
     uint64_t watched;   /* marked as decisions of a watch */
     uint64_t not_finite;
+    uint64_t omitted;     /* decisions whose metrics were left out of the line */
     uint64_t ignored;     /* readings, gates and writers beyond the bounds */
     uint64_t fingerprint; /* order-free hash of what was decided on what */
     double first_at, last_at;

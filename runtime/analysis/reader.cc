@@ -642,6 +642,8 @@ static bool take(adp_reader &r, adp_entry &e, seen &has, string_view key,
         e.enforced = truth_of(value) != 0;
     else if (key == "fault")
         e.fault = !value.is_null();
+    else if (key == "metrics_omitted")
+        e.metrics_omitted = true; /* how many is not asked: its shape says it */
     else if (key == "margin")
         e.margin = number_of(value);
     else if (key == "draw")

@@ -107,6 +107,7 @@ struct adp_entry {
     struct adp_text instance; /* which writing process */
     int64_t lane, seq;        /* -1: absent */
     uint32_t not_finite;      /* NaN and infinities in the line, read as absent */
+    bool metrics_omitted;     /* more than a line may have: signals are there as ever */
 
     /* Decisions and states */
     struct adp_text experiment, run, notes, policy, config;

@@ -625,7 +625,8 @@ static void print_instrument(FILE *to, const struct adp_run *run)
                  ", duplicate %" PRIu64 ", of refused %" PRIu64 "\n",
                  run->scrape_errors, run->orphans, run->duplicates,
                  run->refused_outcomes);
-    adp_page_put(to, "  TTFT out of range %" PRIu64 "\n", run->ttft_off);
+    adp_page_put(to, "  TTFT out of range %" PRIu64 "   metrics omitted %" PRIu64 "\n",
+                 run->ttft_off, run->omitted);
 }
 
 /* A page from which a caveat is missing for want of memory must not stand. */

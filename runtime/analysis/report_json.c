@@ -423,17 +423,18 @@ static json_t *items_of(const struct adp_tally *tally, const struct adp_run *run
 static json_t *instrument_of(const struct adp_run *run)
 {
     return json_pack(
-        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "dropped",
-        (json_int_t)(run->loss.recorded + run->loss.unrecorded), "corrupt_lines",
-        (json_int_t)run->corrupt_lines, "faults", (json_int_t)run->part->faults,
-        "scrape_errors", (json_int_t)run->scrape_errors, "orphan_outcomes",
-        (json_int_t)run->orphans, "duplicate_outcomes", (json_int_t)run->duplicates,
-        "dropped_unrecorded", (json_int_t)run->loss.unrecorded, "decisions",
+        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
+        "dropped", (json_int_t)(run->loss.recorded + run->loss.unrecorded),
+        "corrupt_lines", (json_int_t)run->corrupt_lines, "faults",
+        (json_int_t)run->part->faults, "scrape_errors", (json_int_t)run->scrape_errors,
+        "orphan_outcomes", (json_int_t)run->orphans, "duplicate_outcomes",
+        (json_int_t)run->duplicates, "dropped_unrecorded",
+        (json_int_t)run->loss.unrecorded, "decisions",
         (json_int_t)(run->decided ? run->part->lines : 0), "outcomes",
         (json_int_t)run->outcomes, "states", (json_int_t)run->states, "writers",
         (json_int_t)run->part->n_instances, "refused_outcomes",
-        (json_int_t)run->refused_outcomes, "ttft_out_of_range",
-        (json_int_t)run->ttft_off);
+        (json_int_t)run->refused_outcomes, "ttft_out_of_range", (json_int_t)run->ttft_off,
+        "metrics_omitted", (json_int_t)run->omitted);
 }
 
 /* Where each parameter's value comes from; null: the log does not say. */

@@ -330,6 +330,7 @@ static int add_state(struct adp_tally *tally, uint32_t file,
 {
     struct adp_log_file *f = &tally->files[file];
     f->states++;
+    f->omitted += entry->metrics_omitted;
     if (f->decisions)
         return 0;
     if (!f->state) {
@@ -389,6 +390,7 @@ static int merge_file(struct adp_log_file *to, struct adp_log_file *from)
     to->outcome_print += from->outcome_print;
     to->states += from->states;
     to->scrape_errors += from->scrape_errors;
+    to->omitted += from->omitted;
     if (!isnan(from->last_at))
         to->last_at = from->last_at;
     if (!to->state) {
@@ -1087,7 +1089,9 @@ static void fill_instrument(struct adp_tally *tally, struct adp_run *run)
         run->scrape_errors += file->scrape_errors;
         run->orphans += file->orphans;
         run->states += file->states;
+        run->omitted += file->omitted;
     }
+    run->omitted += run->part->omitted;
     run->loss = adp_lanes_loss(&tally->files[tally->logs[run->files[0]]].lanes);
 }
 

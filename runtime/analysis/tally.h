@@ -30,6 +30,7 @@ struct adp_log_file {
     uint64_t lines; /* blank ones too */
     struct adp_corrupt_count corrupt[ADP_CORRUPT_KINDS];
     uint64_t decisions, outcomes, states, scrape_errors;
+    uint64_t omitted;       /* states whose metrics were left out of the line */
     uint64_t orphans;       /* outcomes of no decision in reach */
     uint64_t outcome_print; /* order-free hash of its outcomes */
     struct adp_lanes lanes;
@@ -146,6 +147,7 @@ struct adp_run {
 
     /* The instrument: sums over its files. */
     uint64_t corrupt_lines, scrape_errors, orphans, states;
+    uint64_t omitted; /* lines without their metrics: its decisions, and states */
     struct adp_lanes_loss loss;
 };
 

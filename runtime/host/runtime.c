@@ -409,20 +409,35 @@ void adp_lane_close(adp_lane *lane)
 
 /* --- deciding --- */
 
-/* In a child that inherited the runtime: the host goes on, and nothing is recorded. */
-static int decide_nothing(adp_decision *ret)
+/* Bytes of what callers fill, as version 1 had it: who says less has filled no such thing. */
+enum {
+    FACTS_1 = offsetof(adp_facts, ttft_deadline_ms) + sizeof(double),
+    RESULT_1 = offsetof(adp_result, extra) + sizeof(const adp_extra *)
+};
+
+/* Nothing is decided and nothing recorded; the host goes on. */
+static int decide_nothing(adp_decision *ret, int code)
 {
     *ret = (adp_decision) {
         .size = sizeof *ret, .admitted = 1, .action = ADP_ADMIT, .status = 200
     };
-    return ADP_ESTATE;
+    return code;
+}
+
+/* 0, or why nothing can be decided. */
+static int may_decide(const adp_runtime *rt, const adp_facts *facts)
+{
+    if (adp_host_is_inherited(rt))
+        return ADP_ESTATE;
+    return facts && facts->size < FACTS_1 ? ADP_EINVAL : 0;
 }
 
 int adp_lane_decide(adp_lane *lane, const adp_facts *facts, adp_decision *ret)
 {
     adp_runtime *rt = lane->host;
-    if (adp_host_is_inherited(rt))
-        return decide_nothing(ret);
+    int code = may_decide(rt, facts);
+    if (code < 0)
+        return decide_nothing(ret, code);
     return adp_decide(lane, &rt->generations, facts, NULL, ret, NULL);
 }
 
@@ -430,8 +445,9 @@ int adp_lane_decide_with(adp_lane *lane, const adp_metric *metrics, uint32_t n,
                          const adp_facts *facts, adp_decision *ret)
 {
     adp_runtime *rt = lane->host;
-    if (adp_host_is_inherited(rt))
-        return decide_nothing(ret);
+    int code = may_decide(rt, facts);
+    if (code < 0)
+        return decide_nothing(ret, code);
     adp_sheet_fill(adp_lane_sheet(lane), metrics, n);
     return adp_decide(lane, &rt->generations, facts, lane->now, ret, NULL);
 }
@@ -440,8 +456,9 @@ int adp_lane_decide_ids(adp_lane *lane, const adp_sample *samples, uint32_t n,
                         const adp_facts *facts, adp_decision *ret)
 {
     adp_runtime *rt = lane->host;
-    if (adp_host_is_inherited(rt))
-        return decide_nothing(ret);
+    int code = may_decide(rt, facts);
+    if (code < 0)
+        return decide_nothing(ret, code);
     /* Acquire: their names are there. */
     uint32_t known = atomic_load_explicit(&rt->n_interned, memory_order_acquire);
     adp_sheet_fill_ids(adp_lane_sheet(lane), known ? rt->interned : NULL, known, samples,
@@ -471,7 +488,8 @@ int adp_lane_outcome(adp_lane *lane, uint64_t id, const char *request_id,
     struct adp_name name, kept;
     if (adp_host_is_inherited(rt))
         return ADP_ESTATE;
-    if (result->end > ADP_CANCELLED) /* not run and lost are for us to say */
+    if (result->size < RESULT_1 ||
+        result->end > ADP_CANCELLED) /* not run and lost are for us to say */
         return ADP_EINVAL;
     adp_name_set(&name, request_id);
     struct adp_outcome outcome = outcome_of(result, rt->clock.mono_ns(rt->clock.ctx));

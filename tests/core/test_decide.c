@@ -786,6 +786,77 @@ START_TEST(metrics_that_no_ring_takes_are_left_out_of_their_line_which_says_so)
 }
 END_TEST
 
+/* Series of one name, each with a label of 30,000 bytes, nearly all of them control characters,
+ * which JSON spells in six; and one that decides. Returns how many. */
+static unsigned add_long(struct adp_metrics *m, unsigned n)
+{
+    static char value[30000];
+    memset(value, 1, sizeof value);
+    struct adp_label label = { { "l", 1 }, { value, sizeof value } };
+    struct adp_str kv = { "vllm:kv_cache_usage_perc", 24 };
+    ck_assert_int_eq(adp_metrics_add(m, kv, NULL, 0, 0.97, false, 0, NULL), 0);
+    for (unsigned i = 0; i < n; i++) {
+        value[0] = (char)('a' + i);
+        struct adp_str name = { "m", 1 };
+        ck_assert_int_eq(adp_metrics_add(m, name, &label, 1, i, false, 0, NULL), 0);
+    }
+    return n + 1;
+}
+
+/* 25 series are 0.75 MB in the ring, and 4.5 MB in JSON. */
+START_TEST(metrics_that_would_make_a_line_too_long_are_left_out_of_it)
+{
+    const struct adp_policy *policies[] = { &kv_wall_policy, NULL };
+    stage_open(&stage, policies, 1 << 22, 16);
+    struct adp_metrics *m = stage.lane[0]->now;
+    unsigned n = add_long(m, 25);
+    struct adp_facts facts = { .size = sizeof facts, .request_id = "r1" };
+    struct adp_decision d;
+    for (int i = 0; i < 3; i++) /* as series, told, and as values of those told */
+        adp_decide(stage.lane[0], &stage.generations, &facts, m, &d, NULL);
+    json_t *all = stage_lines(&stage);
+    for (size_t i = 0; i < 3; i++) {
+        json_t *line = stage_line(all, "verdict", i);
+        ck_assert_int_eq(json_integer_value(json_object_get(line, "metrics_omitted")), n);
+        ck_assert_ptr_null(json_object_get(line, "metrics"));
+        ck_assert(json_real_value(json_object_get(json_object_get(line, "signals"),
+                                                  "kv_pressure")) == 0.97);
+    }
+    json_decref(all);
+    ck_assert_uint_lt(stage.lines.len, 100000);
+}
+END_TEST
+
+/* The control ring has 1 MiB: 4 such series are 0.72 MB of JSON, 2 are 0.36. */
+START_TEST(a_snapshot_that_the_ring_does_not_take_is_there_without_its_metrics)
+{
+    open_with(&kv_wall_policy, NULL);
+    unsigned n[2] = { 4, 2 };
+    for (int i = 0; i < 2; i++) {
+        n[i] = add_long(adp_publisher_next(stage.publisher), n[i]);
+        ck_assert_int_eq(adp_publisher_publish(stage.publisher, stage.signals, 1,
+                                               stage.now_ns, stage_wall(&stage), NULL),
+                         0);
+        ck_assert_uint_eq(stage_decide(&stage, "r1").status, 503);
+        json_t *all = stage_lines(&stage);
+        json_t *snapshot = stage_line(all, "metrics", 0);
+        if (i == 0)
+            snapshot = stage_line(all, "metrics_omitted", 0);
+        json_t *decision = stage_line(all, "verdict", 0);
+        ck_assert(json_equal(json_object_get(snapshot, "snapshot"),
+                             json_object_get(decision, "snapshot")));
+        ck_assert(json_real_value(json_object_get(json_object_get(snapshot, "signals"),
+                                                  "kv_pressure")) == 0.97);
+        ck_assert_int_eq(json_integer_value(json_object_get(snapshot, "metrics_omitted")),
+                         i ? 0 : n[i]);
+        ck_assert_uint_eq(json_object_size(json_object_get(snapshot, "metrics")),
+                          i ? n[i] : 0);
+        json_decref(all);
+    }
+    ck_assert_uint_eq(adp_region_ring(stage.region, 0)->dropped, 0);
+}
+END_TEST
+
 START_TEST(a_renamed_metric_is_read_published_or_given_with_the_request)
 {
     open_with(&kv_wall_policy, NULL);
@@ -870,6 +941,9 @@ int main(void)
     tcase_add_test(t, metrics_given_with_the_request_decide_and_stay_in_its_line);
     tcase_add_test(t,
                    metrics_that_no_ring_takes_are_left_out_of_their_line_which_says_so);
+    tcase_add_test(t, metrics_that_would_make_a_line_too_long_are_left_out_of_it);
+    tcase_add_test(t,
+                   a_snapshot_that_the_ring_does_not_take_is_there_without_its_metrics);
     tcase_add_test(t, a_renamed_metric_is_read_published_or_given_with_the_request);
     tcase_add_test(t, counters_given_with_requests_grow_against_the_ones_before);
     suite_add_tcase(s, t);

@@ -668,6 +668,35 @@ START_TEST(without_the_thread_the_signals_of_a_write_are_held_back_as_well)
 }
 END_TEST
 
+static const int endings[] = { SIGTERM, SIGINT, SIGQUIT, SIGHUP };
+
+/* What a host does around pselect, or what its handler reads; it had not when it started the
+ * log. The thread has come by, and slept, when a flush is done. */
+START_TEST(a_signal_that_the_host_blocks_later_waits_for_the_host)
+{
+    struct sigaction note = { .sa_handler = note_arrival };
+    sigset_t one, pending;
+    struct adp_log *log = open_log(path, 0, 0);
+    sigemptyset(&one);
+    sigaddset(&one, endings[_i]);
+    sigaction(endings[_i], &note, NULL);
+    pthread_sigmask(SIG_UNBLOCK, &one, NULL);
+    ck_assert_int_eq(adp_log_start(log, NULL), 0);
+    pthread_sigmask(SIG_BLOCK, &one, NULL);
+    ck_assert_int_eq(kill(getpid(), endings[_i]), 0);
+    for (int i = 0; i < 3; i++) {
+        decide_admitted(1);
+        ck_assert_int_eq(adp_log_flush(log, NULL), 0);
+    }
+    ck_assert_int_eq(arrived, 0);
+    sigpending(&pending);
+    ck_assert(sigismember(&pending, endings[_i]));
+    pthread_sigmask(SIG_UNBLOCK, &one, NULL);
+    ck_assert_int_eq(arrived, 1);
+    ck_assert_int_eq(adp_log_close(log, NULL), 0);
+}
+END_TEST
+
 /* --- paths --- */
 
 START_TEST(a_fifo_nobody_reads_is_refused_not_waited_for)
@@ -972,6 +1001,8 @@ int main(void)
     tcase_add_test(t, a_write_that_never_returns_does_not_keep_flush_or_close);
     tcase_add_loop_test(
         t, without_the_thread_the_signals_of_a_write_are_held_back_as_well, 0, 2);
+    tcase_add_loop_test(t, a_signal_that_the_host_blocks_later_waits_for_the_host, 0,
+                        sizeof endings / sizeof endings[0]);
     tcase_add_test(t, a_fifo_nobody_reads_is_refused_not_waited_for);
     tcase_add_loop_test(t, what_close_gives_up_for_is_named, 0,
                         sizeof reasons / sizeof reasons[0]);

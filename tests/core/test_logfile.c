@@ -283,12 +283,21 @@ END_TEST
 static const struct {
     const char *there, *next;
 } numbers[] = {
-    { "r1.41.jsonl", "r1.42.jsonl" }, { "r1.041.jsonl", "r1.1.jsonl" },
-    { "r1.0.jsonl", "r1.1.jsonl" },   { "r1.41.jsonl.gz", "r1.1.jsonl" },
-    { "r1.41x.jsonl", "r1.1.jsonl" }, { "r12.41.jsonl", "r1.1.jsonl" },
-    { "r1..jsonl", "r1.1.jsonl" },    { "r1.jsonl.7", "r1.1.jsonl" },
-    { "r1.-41.jsonl", "r1.1.jsonl" }, { "r1.4294967296.jsonl", "r1.4294967297.jsonl" },
+    { "r1.41.jsonl", "r1.42.jsonl" },
+    { "r1.041.jsonl", "r1.1.jsonl" },
+    { "r1.0.jsonl", "r1.1.jsonl" },
+    { "r1.41.jsonl.gz", "r1.1.jsonl" },
+    { "r1.41x.jsonl", "r1.1.jsonl" },
+    { "r12.41.jsonl", "r1.1.jsonl" },
+    { "r1..jsonl", "r1.1.jsonl" },
+    { "r1.jsonl.7", "r1.1.jsonl" },
+    { "r1.-41.jsonl", "r1.1.jsonl" },
+    { "r1.9999998.jsonl", "r1.9999999.jsonl" },
     { "r1.9.1.jsonl", "r1.1.jsonl" },
+    { "r1.20261130.jsonl", "r1.1.jsonl" },
+    { "r1.10000000.jsonl", "r1.1.jsonl" },
+    { "r1.4294967296.jsonl", "r1.1.jsonl" },
+    { "r1.18446744073709551617.jsonl", "r1.1.jsonl" },
 };
 
 START_TEST(a_rotated_file_has_the_number_behind_the_highest_that_is_there)
@@ -298,6 +307,32 @@ START_TEST(a_rotated_file_has_the_number_behind_the_highest_that_is_there)
     ck_assert_int_eq(put(&file, "1st\n2nd\n"), 0);
     ck_assert_str_eq(content_of(numbers[_i].next), "1st\n");
     ck_assert_str_eq(content_of(numbers[_i].there), "other\n");
+}
+END_TEST
+
+/* One is kept, and a date is neither the newest nor too old. */
+START_TEST(a_file_that_is_named_by_a_date_stays)
+{
+    make("r1.20261130.jsonl", "theirs\n");
+    make("r1.00000001.jsonl", "theirs\n");
+    ck_assert_int_eq(adp_logfile_move(&file, path, 4, 1, NULL), 0);
+    ck_assert_int_eq(put(&file, "1st\n2nd\n3rd\n4th\n"), 0);
+    ck_assert_str_eq(content_of("r1.3.jsonl"), "3rd\n");
+    ck_assert_str_eq(content_of("r1.2.jsonl"), "(none)");
+    ck_assert_str_eq(content_of("r1.20261130.jsonl"), "theirs\n");
+    ck_assert_str_eq(content_of("r1.00000001.jsonl"), "theirs\n");
+}
+END_TEST
+
+START_TEST(behind_the_last_number_lines_go_on_in_the_file)
+{
+    make("r1.9999999.jsonl", "other\n");
+    ck_assert_int_eq(adp_logfile_move(&file, path, 4, 1, NULL), 0);
+    ck_assert_int_eq(put(&file, "1st\n2nd\n"), 0);
+    ck_assert_str_eq(content_of("r1.jsonl"), "1st\n2nd\n");
+    ck_assert_str_eq(content_of("r1.9999999.jsonl"), "other\n");
+    ck_assert_str_eq(content_of("r1.10000000.jsonl"), "(none)");
+    ck_assert_uint_eq(file.troubles, 1);
 }
 END_TEST
 
@@ -571,6 +606,8 @@ int main(void)
     tcase_add_test(t, a_rotation_is_one_rename_however_many_files_are_kept);
     tcase_add_loop_test(t, a_rotated_file_has_the_number_behind_the_highest_that_is_there,
                         0, sizeof numbers / sizeof numbers[0]);
+    tcase_add_test(t, a_file_that_is_named_by_a_date_stays);
+    tcase_add_test(t, behind_the_last_number_lines_go_on_in_the_file);
     tcase_add_test(t, numbers_of_a_path_without_the_ending_come_last);
     tcase_add_loop_test(t, a_number_that_became_free_is_not_given_again, 0, 2);
     tcase_add_test(t, what_is_older_than_a_keep_that_was_lowered_goes);

@@ -94,10 +94,25 @@ START_TEST(records_of_any_size_wrap_without_loss)
 }
 END_TEST
 
-START_TEST(a_record_above_a_quarter_of_the_ring_is_dropped_not_split)
+START_TEST(a_record_above_half_of_the_ring_is_dropped_not_split)
 {
-    ck_assert(put(1, RING / 4));
-    ck_assert(!put(1, RING / 4 + 1));
+    ck_assert_uint_eq(adp_ring_most(region, 1), RING / 2);
+    ck_assert(!put(1, RING / 2 + 1));
+    ck_assert(put(1, RING / 2));
+}
+END_TEST
+
+/* At every place: also where all but eight bytes of it are passed over. */
+START_TEST(an_empty_ring_takes_the_longest_record_wherever_it_is)
+{
+    uint64_t next = 0, place = 0, most = adp_ring_most(region, 1);
+    struct adp_ring *ring = adp_region_ring(region, 1);
+    for (uint64_t i = 0; i < RING / 8; i++) {
+        ring->head = ring->tail = place = i * 8;
+        ck_assert_msg(put(1, (uint32_t)most), "at %ju", (uintmax_t)place);
+        ck_assert_uint_eq(take_all(1, &next), 1);
+    }
+    ck_assert_uint_eq(ring->dropped, 0);
 }
 END_TEST
 
@@ -161,7 +176,8 @@ int main(void)
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, a_full_ring_drops_the_newest_and_uses_up_its_number);
     tcase_add_test(t, records_of_any_size_wrap_without_loss);
-    tcase_add_test(t, a_record_above_a_quarter_of_the_ring_is_dropped_not_split);
+    tcase_add_test(t, a_record_above_half_of_the_ring_is_dropped_not_split);
+    tcase_add_test(t, an_empty_ring_takes_the_longest_record_wherever_it_is);
     tcase_add_test(t, lanes_and_control_do_not_touch_each_other);
     tcase_add_test(t, nothing_overlaps);
     tcase_add_loop_test(t, unsound_shapes_are_refused, 0,

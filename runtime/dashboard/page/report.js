@@ -225,7 +225,7 @@ function instrument(run, id) {
   const rows = [['decisions', i.decisions], ['outcomes', i.outcomes], ['state samples', i.states], ['writers', i.writers],
     ['lost, recorded', i.dropped - i.dropped_unrecorded], ['lost, unrecorded', i.dropped_unrecorded], ['corrupt lines', i.corrupt_lines],
     ['faults', i.faults], ['scrape errors', i.scrape_errors], ['orphan outcomes', i.orphan_outcomes], ['duplicate outcomes', i.duplicate_outcomes],
-    ['outcomes of refused', i.refused_outcomes], ['TTFT out of range', i.ttft_out_of_range]];
+    ['outcomes of refused', i.refused_outcomes], ['TTFT out of range', i.ttft_out_of_range], ['metrics omitted', i.metrics_omitted]];
   return section(id + 'instrument', 'The instrument',
     el('dl.counts', {}, rows.map(([name, n]) => el('div', {}, el('dt', {}, term(name)), el('dd', { class: n && !['decisions', 'outcomes', 'state samples', 'writers'].includes(name) ? 'warn' : null }, n && kinds[name] ? counted(n, run, { of: kinds[name] }) : n)))));
 }

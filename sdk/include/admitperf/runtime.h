@@ -36,8 +36,10 @@
  * may open and start its own, with the same log. (Needs Linux 4.14.)
  *
  * Structs that begin with `size` are filled by the caller with sizeof: fields are only
- * ever appended. adp_decision alone is filled by the library, and never grows. This header
- * is a draft until it is versioned 1. */
+ * ever appended. A size below what version 1 has is ADP_EINVAL, in every call; a larger
+ * one is of a later header, whose further fields are not looked at. adp_decision alone is
+ * filled by the library: its size need not be set, and it never grows. This header is a
+ * draft until it is versioned 1. */
 #ifndef ADMITPERF_RUNTIME_H
 #define ADMITPERF_RUNTIME_H
 
@@ -232,9 +234,10 @@ ADP_API int adp_runtime_refresh(adp_runtime *rt, adp_error *err);
 /* --- Requests --- */
 
 /* [hot] Decides on the metrics in force. `facts` may be NULL. Always fills `ret`; returns
- * 0, or ADP_ESTATE in a child that inherited the runtime. */
+ * 0; ADP_ESTATE in a child that inherited the runtime, or ADP_EINVAL when facts->size is too
+ * small: `ret` then says admit, nothing is recorded, and no policy was asked. */
 ADP_API int adp_lane_decide(adp_lane *lane, const adp_facts *facts, adp_decision *ret);
-/* [hot] Decides on these metrics, recorded with the request: up to 1 MiB of them, beyond
+/* [hot] Decides on these metrics, recorded with the request: up to 2 MiB of them, beyond
  * that the line says how many there were. */
 ADP_API int adp_lane_decide_with(adp_lane *lane, const adp_metric *metrics, uint32_t n,
                                  const adp_facts *facts, adp_decision *ret);
@@ -245,8 +248,8 @@ ADP_API int adp_lane_decide_ids(adp_lane *lane, const adp_sample *samples, uint3
                                 const adp_facts *facts, adp_decision *ret);
 /* [hot] Records what became of a request and returns its ticket to the policy, once. By
  * `id`, or, when id is 0, by `request_id`. 0; ADP_ENOENT: no such decision is waiting
- * (recorded all the same); ADP_EINVAL: `end` is none of DONE, FAILED, CANCELLED and 0
- * (nothing is recorded, the ticket waits on); ADP_ESTATE.
+ * (recorded all the same); ADP_EINVAL: `end` is none of DONE, FAILED, CANCELLED and 0,
+ * or result->size is too small (nothing is recorded, the ticket waits on); ADP_ESTATE.
  *
  * At most 4,096 requests of a lane wait, ten minutes each, and over at most 15 reloads;
  * those beyond are LOST to their policy. Extras are recorded in their order up to 128 of

@@ -395,6 +395,7 @@ START_TEST(the_report_has_exactly_its_keys)
                                               "writers",
                                               "refused_outcomes",
                                               "ttft_out_of_range",
+                                              "metrics_omitted",
                                               NULL };
     json_t *doc = page_of("counting_requests", false);
     check_keys(doc, run);

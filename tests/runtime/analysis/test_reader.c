@@ -210,6 +210,23 @@ START_TEST(replicas_of_another_form_are_none)
 }
 END_TEST
 
+/* Also of the lines behind the first, which are read by its shape. */
+START_TEST(a_line_may_say_that_its_metrics_are_left_out)
+{
+    char line[128];
+    for (int n = 1; n <= 3; n++) {
+        snprintf(line, sizeof line,
+                 "{\"verdict\":\"admit\",\"metrics_omitted\":%d,\"signals\":{\"s\":%d}}",
+                 n, n);
+        ck_assert_int_eq(read_text(line), 1);
+        ck_assert(entry.metrics_omitted);
+        ck_assert_double_eq(entry.signals[0].value, n);
+        ck_assert_int_eq(read_text("{\"verdict\":\"admit\",\"signals\":{\"s\":1}}"), 1);
+        ck_assert(!entry.metrics_omitted);
+    }
+}
+END_TEST
+
 START_TEST(what_a_line_does_not_say_is_absent)
 {
     ck_assert_int_eq(read_text("{\"verdict\":\"admit\"}"), 1);
@@ -370,6 +387,7 @@ int main(void)
     tcase_add_test(t, a_decision_is_read_whole);
     tcase_add_test(t, readings_per_replica_are_columns);
     tcase_add_test(t, replicas_of_another_form_are_none);
+    tcase_add_test(t, a_line_may_say_that_its_metrics_are_left_out);
     tcase_add_test(t, what_a_line_does_not_say_is_absent);
     tcase_add_test(t, what_a_line_says_wrongly_is_absent);
     tcase_add_test(t, one_line_leaves_nothing_to_the_next);

@@ -547,6 +547,53 @@ START_TEST(outcomes_by_handle_and_by_id_are_recorded_and_settle_once)
 }
 END_TEST
 
+/* Structs of a later header are longer; of an earlier one there is none. A decision's own size
+ * is the library's to say. */
+static const struct {
+    uint32_t more, size; /* more: beyond the struct's own, else `size` */
+    bool taken;
+} sizes[] = { { 0, 0, false }, { 0, 4, false }, { 0, UINT32_MAX, true },
+              { 1, 0, true },  { 1, 64, true }, { 0, 8, false } };
+
+START_TEST(a_size_below_the_first_version_is_refused_by_every_call)
+{
+    adp_runtime *rt = start("policy: { use: ./ticket_echo.so }\n");
+    adp_lane *lane = lane_of(rt);
+    adp_facts facts = { .request_id = "f" };
+    adp_result result = { .end = ADP_DONE, .ok = -1 };
+    adp_metric metric = { "a", NULL, 1 };
+    adp_sample sample = { 0 };
+    adp_decision d;
+    ck_assert_int_eq(adp_runtime_intern(rt, "a", NULL, &sample.id, NULL), 0);
+    uint32_t of_facts = sizes[_i].more ? (uint32_t)sizeof facts : 0;
+    uint32_t of_result = sizes[_i].more ? (uint32_t)sizeof result : 0;
+    facts.size = of_facts + sizes[_i].size;
+    result.size = of_result + sizes[_i].size;
+    int expected = sizes[_i].taken ? 0 : ADP_EINVAL;
+    for (int call = 0; call < 3; call++) {
+        memset(&d, 0xff, sizeof d);
+        int code = call == 0   ? adp_lane_decide(lane, &facts, &d)
+                   : call == 1 ? adp_lane_decide_with(lane, &metric, 1, &facts, &d)
+                               : adp_lane_decide_ids(lane, &sample, 1, &facts, &d);
+        ck_assert_int_eq(code, expected);
+        ck_assert_uint_eq(d.size, sizeof d);
+        ck_assert(d.admitted == 1 && d.status == 200 && !d.fault);
+        ck_assert_int_eq(d.id != 0, sizes[_i].taken);
+    }
+    d = decide(lane, "r");
+    ck_assert_int_eq(adp_lane_outcome(lane, d.id, NULL, &result), expected);
+    result.size = sizeof result; /* what was refused waits on */
+    ck_assert_int_eq(adp_lane_outcome(lane, d.id, NULL, &result),
+                     sizes[_i].taken ? ADP_ENOENT : 0);
+    adp_stats s = { .size = sizes[_i].more ? (uint32_t)sizeof s : sizes[_i].size };
+    ck_assert_int_eq(adp_runtime_stats(rt, &s), expected);
+    s.size = sizeof s;
+    ck_assert_int_eq(adp_runtime_stats(rt, &s), 0);
+    ck_assert_uint_eq(s.decisions, sizes[_i].taken ? 4 : 1);
+    adp_runtime_close(rt, NULL);
+}
+END_TEST
+
 START_TEST(lanes_are_counted_reused_and_bounded)
 {
     adp_lane *lane[17] = { 0 };
@@ -705,6 +752,8 @@ int main(void)
                         0, sizeof faults / sizeof faults[0]);
     tcase_add_test(t, shadows_see_the_request_and_do_not_govern);
     tcase_add_test(t, outcomes_by_handle_and_by_id_are_recorded_and_settle_once);
+    tcase_add_loop_test(t, a_size_below_the_first_version_is_refused_by_every_call, 0,
+                        sizeof sizes / sizeof sizes[0]);
     tcase_add_test(t, lanes_are_counted_reused_and_bounded);
     tcase_add_test(t, half_enforced_splits_by_id_and_says_so);
     tcase_add_test(t, an_explanation_shows_each_gate_with_its_distance);

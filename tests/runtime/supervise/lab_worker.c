@@ -328,7 +328,7 @@ static void settle(struct thread *t, struct conn *c, struct lab_answer *a)
     struct adp_name name, kept;
     uint64_t handle = 0;
     struct adp_outcome o = { .size = sizeof o, .kind = ADP_DONE, .now_ns = mono(NULL) };
-    struct adp_result result = { .ok = -1 };
+    struct adp_result result = { .size = sizeof result, .ok = -1 };
     if (lab.rt) {
         a->code = adp_lane_outcome(t->lane, 0, c->in.request.id, &result);
         return;
