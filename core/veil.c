@@ -64,7 +64,11 @@ static const char *no_port(const char *host, const char *end)
     const char *colon = find(bracket ? bracket : host, end, ':'), *p;
     if (!colon)
         return NULL;
-    for (p = colon + 1; p < end && *p >= '0' && *p <= '9'; p++)
+    p = colon + 1;
+    /* Our own way to say what is expected. */
+    if (end - p >= 4 && memcmp(p, "PORT", 4) == 0)
+        p += 4;
+    for (; p < end && *p >= '0' && *p <= '9'; p++)
         continue;
     return p == end || *p == '/' || *p == '?' || *p == '#' ? NULL : colon + 1;
 }

@@ -14,6 +14,7 @@ static const struct {
     { "kv_threshold:threshold=0.9", "kv_threshold:threshold=0.9" },
     { "http://host:80/m", "http://host:80/m" },
     { "http://[::1]:80/m", "http://[::1]:80/m" },
+    { "http://HOST:PORT/metrics,", "http://HOST:PORT/metrics," },
     { "unix:/run/x.sock:/m", "unix:/run/x.sock:/m" },
     { "http://h/m?...", "http://h/m?..." },
     { "http://h/m?...#2:", "http://h/m?...#2:" },
