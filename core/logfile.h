@@ -31,8 +31,8 @@
  *     most; any other rotation is one rename. After a clock that was set back by more than a
  *     day what it wrote before is nobody's until then, for every writer alike: else those who
  *     knew the former time would remove what others write now as the oldest.
- *  8. A link at the path stays; what it leads to when a file is opened is written to, and is
- *     rotated where it lies, under its own name. */
+ *  8. A link at the path stays; what it leads to is written to, and is rotated where it lies,
+ *     under its own name. One that leads elsewhere is as a file that was replaced. */
 #ifndef ADP_CORE_LOGFILE_H
 #define ADP_CORE_LOGFILE_H
 
