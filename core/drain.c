@@ -89,6 +89,11 @@ struct adp_drained adp_drain_count(const struct adp_drain *drain)
     return drain->count;
 }
 
+uint64_t adp_drain_instance(const struct adp_drain *drain)
+{
+    return adp_region_instance(drain->region);
+}
+
 static struct adp_tag tag(const struct adp_drain *d, uint32_t lane, uint64_t seq)
 {
     return (struct adp_tag) { .instance = adp_region_instance(d->region),

@@ -53,6 +53,9 @@ bool adp_drain_opened(const struct adp_drain *drain);
 /* The writers are gone: rings that were abandoned begin anew, empty, and their numbers go on. */
 void adp_drain_renew(struct adp_drain *drain);
 
+/* The region's (adp_region_create), which the lines name. */
+uint64_t adp_drain_instance(const struct adp_drain *drain);
+
 /* How full the fullest ring is, in percent. */
 unsigned adp_drain_fill(const struct adp_drain *drain);
 

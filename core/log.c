@@ -157,14 +157,17 @@ static bool end_writing(struct adp_log *log, int code)
 static int write_lines(struct adp_log *log)
 {
     struct quiet quiet;
+    uint64_t wall_ns = 0;
     if (log->written == log->lines.len)
         return 0;
+    if (log->file.rotate_bytes) /* now: the clock may be gone when a write returns */
+        wall_ns = log->clock->wall_ns(log->clock->ctx);
     if (!begin_writing(log))
         return -ECANCELED;
     if (!log->threaded)
         quiet_begin(&quiet);
     int code = adp_logfile_write(&log->file, &log->lines, &log->written,
-                                 adp_drain_opening(log->drain));
+                                 adp_drain_opening(log->drain), wall_ns);
     if (!log->threaded)
         quiet_end(&quiet);
     if (!end_writing(log, code))
@@ -411,6 +414,7 @@ int adp_log_open_take(struct adp_log **ret, const struct adp_log_options *option
         destroy(log);
         return code;
     }
+    log->file.writer = (uint16_t)(adp_drain_instance(log->drain) & 0xffff);
     memcpy(log->path, log->file.path, sizeof log->path);
     *ret = log;
     return 0;

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -14,14 +15,27 @@
 enum {
     ATTEMPTS = 64, /* at a path whose file others replace as fast as we look */
     ROTATE_AGAIN = 1024 * 1024, /* bytes more before a failed rotation is tried again */
-    LAST = 9999999,             /* of a rotated file's numbers: a date has a digit more */
-    ROTATED_PATH = ADP_LOGFILE_PATH + 24,
-    REMOVALS = 64, /* of files at one listing */
-    STEPS = 16,    /* names that others may have taken, before the folder is listed */
-    LISTINGS = 4
+    ROTATED_PATH = ADP_LOGFILE_PATH + 32,
+    REMOVALS = 64,    /* of files at one listing */
+    UNLISTED = 16,    /* files kept, for one rotation more without a listing */
+    STEPS = 64,       /* names that others have, before a rotation is given up */
+    NAME_BYTES = 255, /* of a file */
+    WRITER_BITS = 16,
+    WRITER = (1 << WRITER_BITS) - 1,
+    DAY_MS = 86400000
 };
 
+/* What a rotated file has behind its log's name. A stamp is milliseconds since 1970, and the
+ * writer in the lowest 16 bits; text of stamps sorts as the stamps do. */
+static const char pattern[] = ".ddddddddTdddddd.dddZ-xxxx";
+
 /* --- opening and closing --- */
+
+static bool is_too_long_to_rotate(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return strlen(slash ? slash + 1 : path) + sizeof pattern - 1 > NAME_BYTES;
+}
 
 int adp_logfile_move(struct adp_logfile *file, const char *path, uint64_t rotate_bytes,
                      uint32_t keep, struct adp_error *err)
@@ -29,13 +43,17 @@ int adp_logfile_move(struct adp_logfile *file, const char *path, uint64_t rotate
     size_t n = strlen(path);
     if (n >= sizeof file->path)
         return adp_error_set(err, ADP_EINVAL, "the log's path is too long");
+    if (rotate_bytes && is_too_long_to_rotate(path))
+        return adp_error_set(err, ADP_EINVAL,
+                             "the log's name is too long for rotated files, which have "
+                             "%zu characters more: at most %d in all",
+                             sizeof pattern - 1, NAME_BYTES);
     adp_logfile_close(file);
     memcpy(file->path, path, n + 1);
     file->rotate_bytes = rotate_bytes;
     file->keep = keep;
     file->rotate_at = 0;
-    file->highest = 0;
-    file->listed = false;
+    file->unlisted = 0;
     return 0;
 }
 
@@ -240,91 +258,164 @@ static int enter(struct adp_logfile *file, enum place *ret_place)
     return -EWOULDBLOCK;
 }
 
+/* --- rotated names --- */
+
+static uint64_t ms_of(uint64_t stamp)
+{
+    return stamp >> WRITER_BITS;
+}
+
+/* Dates by Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms": civil_from_days,
+ * days_from_civil. */
+static void write_stamp(uint64_t stamp, char to[sizeof pattern])
+{
+    uint64_t ms = ms_of(stamp), day = ms / DAY_MS % 1000000, z = day + 719468;
+    unsigned of_day = (unsigned)(ms % DAY_MS);
+    unsigned era = (unsigned)(z / 146097), of_era = (unsigned)(z % 146097);
+    unsigned year = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
+    unsigned of_year = of_era - (365 * year + year / 4 - year / 100);
+    unsigned m = (5 * of_year + 2) / 153; /* from March */
+    unsigned of_month = of_year - (153 * m + 2) / 5 + 1;
+    unsigned month = m < 10 ? m + 3 : m - 9;
+    year += era * 400 + (month <= 2);
+    snprintf(to, sizeof pattern, ".%04u%02u%02uT%02u%02u%02u.%03uZ-%04x", year % 10000,
+             month % 100, of_month % 100, of_day / 3600000 % 24, of_day / 60000 % 60,
+             of_day / 1000 % 60, of_day % 1000, (unsigned)(stamp & WRITER));
+}
+
+static unsigned number(const char *digits, int n)
+{
+    unsigned value = 0;
+    for (int i = 0; i < n; i++)
+        value = value * 10 + (unsigned)(digits[i] - '0');
+    return value;
+}
+
+static uint64_t days_since_1970(unsigned year, unsigned month, unsigned day)
+{
+    unsigned y = year - (month <= 2), of_era = y % 400;
+    unsigned of_year = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1;
+    return (uint64_t)y / 400 * 146097 + of_era * 365 + of_era / 4 - of_era / 100 +
+           of_year - 719468;
+}
+
+static bool is_like_a_stamp(const char *text)
+{
+    for (size_t i = 0; pattern[i]; i++) {
+        bool digit = text[i] >= '0' && text[i] <= '9';
+        bool hex = digit || (text[i] >= 'a' && text[i] <= 'f');
+        if (pattern[i] == 'd' ? !digit : pattern[i] == 'x' ? !hex : text[i] != pattern[i])
+            return false;
+    }
+    return true;
+}
+
+/* 0: it begins with none, as we would write it. */
+static uint64_t read_stamp(const char *text)
+{
+    char again[sizeof pattern];
+    if (!is_like_a_stamp(text) || number(text + 1, 4) < 1970)
+        return 0;
+    uint64_t ms = DAY_MS * days_since_1970(number(text + 1, 4), number(text + 5, 2),
+                                           number(text + 7, 2)) +
+                  3600000u * number(text + 10, 2) + 60000u * number(text + 12, 2) +
+                  1000u * number(text + 14, 2) + number(text + 17, 3);
+    uint64_t stamp = ms << WRITER_BITS;
+    for (const char *x = text + 22; x < text + 26; x++)
+        stamp += (uint64_t)(*x <= '9' ? *x - '0' : *x - 'a' + 10) << 4 * (text + 25 - x);
+    write_stamp(stamp, again); /* no 31st of June */
+    return strncmp(text, again, sizeof again - 1) == 0 ? stamp : 0;
+}
+
+/* Where in a path its stamp goes: before ".jsonl", or at the end. */
+static size_t stem_of(const char *path)
+{
+    size_t n = strlen(path), end = strlen(".jsonl");
+    return n > end && strcmp(path + n - end, ".jsonl") == 0 ? n - end : n;
+}
+
+static void rotated_name(const char *path, uint64_t stamp, char to[ROTATED_PATH])
+{
+    size_t stem = stem_of(path);
+    char text[sizeof pattern];
+    write_stamp(stamp, text);
+    snprintf(to, ROTATED_PATH, "%.*s%s%s", (int)stem, path, text, path + stem);
+}
+
+/* The stamp of a name in the path's folder; 0: it is no rotated file of this path. */
+static uint64_t stamp_of(const char *path, const char *name)
+{
+    const char *slash = strrchr(path, '/'), *own = slash ? slash + 1 : path;
+    const char *tail = path + stem_of(path);
+    size_t n = (size_t)(tail - own);
+    uint64_t stamp = strncmp(name, own, n) == 0 ? read_stamp(name + n) : 0;
+    return stamp && strcmp(name + n + sizeof pattern - 1, tail) == 0 ? stamp : 0;
+}
+
 /* --- rotation --- */
 
-/* Where in the path its number goes: before ".jsonl", or at the end. */
-static size_t stem_of(const struct adp_logfile *file)
+/* A file to be put aside. */
+struct turn {
+    char path[ADP_LOGFILE_PATH]; /* of the file itself, not of a link to it */
+    uint64_t now_ms, horizon;    /* stamps from there on are not ours */
+    bool listed;
+    uint64_t n;                /* of our files, when listed */
+    uint64_t oldest[REMOVALS]; /* of them, ascending */
+    size_t n_oldest;
+};
+
+/* A link stays, and what it leads to is rotated where it is. */
+static int resolve(const struct adp_logfile *file, char to[ADP_LOGFILE_PATH])
 {
-    size_t n = strlen(file->path), end = strlen(".jsonl");
-    return n > end && strcmp(file->path + n - end, ".jsonl") == 0 ? n - end : n;
+    struct stat st;
+    if (lstat(file->path, &st) == 0 && S_ISLNK(st.st_mode))
+        return realpath(file->path, to) ? 0 : -errno;
+    memcpy(to, file->path, strlen(file->path) + 1);
+    return 0;
 }
 
-static void rotated_name(const struct adp_logfile *file, uint64_t number,
-                         char to[ROTATED_PATH])
-{
-    size_t stem = stem_of(file);
-    snprintf(to, ROTATED_PATH, "%.*s.%llu%s", (int)stem, file->path,
-             (unsigned long long)number, file->path + stem);
-}
-
-/* The number of a name in the path's folder; 0: it is no rotated file of this path, as we
- * name them. */
-static uint64_t number_of(const struct adp_logfile *file, const char *name)
-{
-    const char *slash = strrchr(file->path, '/');
-    const char *own = slash ? slash + 1 : file->path, *tail = file->path + stem_of(file);
-    size_t n = (size_t)(tail - own);
-    uint64_t number = 0;
-    if (strncmp(name, own, n) != 0 || name[n] != '.' || name[n + 1] == '0')
-        return 0;
-    for (name += n + 1; *name >= '0' && *name <= '9' && number <= LAST;)
-        number = number * 10 + (uint64_t)(*name++ - '0');
-    return strcmp(name, tail) == 0 && number <= LAST ? number : 0;
-}
-
-static DIR *open_folder(const struct adp_logfile *file)
+static DIR *open_folder(const char *path)
 {
     char folder[ADP_LOGFILE_PATH];
-    const char *slash = strrchr(file->path, '/');
-    size_t n = slash ? (size_t)(slash - file->path) + 1 : 0;
-    memcpy(folder, file->path, n);
+    const char *slash = strrchr(path, '/');
+    size_t n = slash ? (size_t)(slash - path) + 1 : 0;
+    memcpy(folder, path, n);
     folder[n] = '\0';
     return opendir(n ? folder : ".");
 }
 
-static void remove_rotated(struct adp_logfile *file, uint64_t number)
+static void note_stamp(struct turn *turn, uint64_t stamp)
 {
-    char name[ROTATED_PATH];
-    rotated_name(file, number, name);
-    if (unlink(name) < 0 && errno != ENOENT)
-        file->troubles++;
+    turn->n++;
+    if (turn->n_oldest == REMOVALS && stamp >= turn->oldest[REMOVALS - 1])
+        return;
+    size_t i = turn->n_oldest < REMOVALS ? turn->n_oldest++ : REMOVALS - 1;
+    for (; i > 0 && turn->oldest[i - 1] > stamp; i--)
+        turn->oldest[i] = turn->oldest[i - 1];
+    turn->oldest[i] = stamp;
 }
 
-/* Learns the highest number there is, and removes what `keep`, lowered since, or somebody
- * who died did not: some of it; where there is more, the folder is listed again next time.
- * A folder that may not be listed is gone through name by name (put_aside). */
-static void list(struct adp_logfile *file)
+/* Learns the newest stamp, and which are the oldest. */
+static void list(struct adp_logfile *file, struct turn *turn)
 {
-    DIR *folder = open_folder(file);
-    int removed = 0;
-    if (!folder)
+    DIR *folder = open_folder(turn->path);
+    turn->n = 0;
+    turn->n_oldest = 0;
+    turn->listed = folder != NULL;
+    if (!folder) {
+        file->troubles++; /* nothing will be removed */
         return;
-    for (const struct dirent *e; (e = readdir(folder)) != NULL;) {
-        uint64_t number = number_of(file, e->d_name);
-        if (number > file->highest)
-            file->highest = number;
     }
-    rewinddir(folder);
-    for (const struct dirent *e; removed < REMOVALS && (e = readdir(folder)) != NULL;) {
-        uint64_t number = number_of(file, e->d_name);
-        if (!number || number + file->keep > file->highest)
+    for (const struct dirent *e; (e = readdir(folder)) != NULL;) {
+        uint64_t stamp = stamp_of(turn->path, e->d_name);
+        if (!stamp || stamp >= turn->horizon ||
+            (e->d_type != DT_REG && e->d_type != DT_UNKNOWN))
             continue;
-        remove_rotated(file, number);
-        removed++;
+        note_stamp(turn, stamp);
+        if (stamp > file->newest)
+            file->newest = stamp;
     }
     closedir(folder);
-    file->listed = removed < REMOVALS;
-}
-
-/* While the newest file we know of is there, so are all that others put behind it since,
- * unless somebody takes them away out of turn: then the next number is the first that is
- * free. When it is gone, others may have gone on by more than `keep`. */
-static bool knows_highest(const struct adp_logfile *file)
-{
-    char name[ROTATED_PATH];
-    struct stat st;
-    rotated_name(file, file->highest, name);
-    return file->listed && file->highest && lstat(name, &st) == 0;
 }
 
 /* Never over another file. Where the kernel or the file system cannot promise that of a
@@ -345,44 +436,78 @@ static int rename_new(const char *from, const char *to)
     return code;
 }
 
-/* Gives the file the number behind the highest, for good; -EOVERFLOW: there is none. */
-static int put_aside(struct adp_logfile *file)
+/* The time, or as soon as possible behind the newest that is known. */
+static uint64_t next_stamp(const struct adp_logfile *file, const struct turn *turn)
+{
+    uint64_t ms = turn->now_ms;
+    if (ms <= ms_of(file->newest))
+        ms = ms_of(file->newest) + 1;
+    return ms << WRITER_BITS | file->writer;
+}
+
+/* Gives the file its stamp, for good. */
+static int put_aside(struct adp_logfile *file, struct turn *turn)
 {
     char to[ROTATED_PATH];
-    if (!knows_highest(file))
-        list(file);
-    for (int i = 0; i < STEPS + LISTINGS; i++) {
-        if (file->highest >= LAST)
-            return -EOVERFLOW;
-        rotated_name(file, file->highest + 1, to);
-        int code = rename_new(file->path, to);
-        if (code == -ENOENT) /* somebody has just taken it */
-            return 0;
-        if (code < 0 && code != -EEXIST)
-            return code;
-        file->highest++;
-        if (code == 0) {
-            if (file->highest > file->keep)
-                remove_rotated(file, file->highest - file->keep);
-            return 0;
-        }
-        if (i >= STEPS)
-            list(file);
+    int code = -EEXIST;
+    for (int i = 0; code == -EEXIST && i < STEPS; i++) {
+        uint64_t stamp = next_stamp(file, turn);
+        rotated_name(turn->path, stamp, to);
+        code = rename_new(turn->path, to);
+        if (code == 0 || code == -EEXIST)
+            file->newest = stamp;
+        if (code == -EEXIST && i == 0)
+            list(file, turn); /* what has it may have many behind it */
     }
-    return -EEXIST;
+    return code;
 }
 
-static int make_way(struct adp_logfile *file)
+/* Behind the newest `keep`, of what was listed before one more came. Some of it, where it is
+ * too much: then the folder is listed again next time. */
+static void remove_oldest(struct adp_logfile *file, const struct turn *turn)
 {
-    if (file->keep)
-        return put_aside(file);
-    return unlink(file->path) < 0 ? -errno : 0;
+    uint64_t due = turn->n + 1 > file->keep ? turn->n + 1 - file->keep : 0;
+    char name[ROTATED_PATH];
+    for (size_t i = 0; i < turn->n_oldest && i < due; i++) {
+        rotated_name(turn->path, turn->oldest[i], name);
+        if (unlink(name) < 0 && errno != ENOENT)
+            file->troubles++;
+    }
+    file->unlisted = due > REMOVALS ? 0 : file->keep / UNLISTED;
 }
 
-static void rotate(struct adp_logfile *file)
+static int make_way(struct adp_logfile *file, uint64_t wall_ns)
+{
+    struct turn turn;
+    int code = resolve(file, turn.path);
+    if (code < 0)
+        return code;
+    if (!file->keep)
+        return unlink(turn.path) < 0 ? -errno : 0;
+    turn.now_ms = wall_ns / 1000000;
+    turn.horizon = (turn.now_ms + DAY_MS + 1) << WRITER_BITS;
+    turn.listed = false;
+    /* The clock was set back by more than a day: whoever starts now does not know it. */
+    if (file->newest >= turn.horizon)
+        file->newest = 0;
+    if (!file->unlisted)
+        list(file, &turn);
+    code = put_aside(file, &turn);
+    if (code == -ENOENT) /* somebody has just taken it */
+        return 0;
+    if (code < 0)
+        return code;
+    if (turn.listed)
+        remove_oldest(file, &turn);
+    else if (file->unlisted)
+        file->unlisted--;
+    return 0;
+}
+
+static void rotate(struct adp_logfile *file, uint64_t wall_ns)
 {
     bool ours = file->current && (file->locked || file->lockless);
-    if (ours && make_way(file) == 0) {
+    if (ours && make_way(file, wall_ns) == 0) {
         adp_logfile_close(file);
         return;
     }
@@ -498,7 +623,7 @@ static int append(struct adp_logfile *file, const struct adp_line *lines, size_t
 }
 
 int adp_logfile_write(struct adp_logfile *file, struct adp_line *lines, size_t *written,
-                      const struct adp_line *opening)
+                      const struct adp_line *opening, uint64_t wall_ns)
 {
     int code = 0;
     while (code == 0 && *written < lines->len) {
@@ -512,7 +637,7 @@ int adp_logfile_write(struct adp_logfile *file, struct adp_line *lines, size_t *
         if (n)
             code = append(file, lines, n, written);
         else
-            rotate(file);
+            rotate(file, wall_ns);
     }
     unlock(file);
     if (code == 0)

@@ -20,13 +20,19 @@
  *     rotate_bytes, unless a single line does, or rotation fails; then lines go on in it.
  *  5. What is no regular file (a FIFO, a device) is appended to as it takes it, without
  *     waiting, and is never rotated.
- *  6. A rotated file is NAME.N.jsonl for good, N of at most seven digits and without zeros
- *     before it: what is named otherwise, by a date for example, is not ours, counts for
- *     nothing and is never removed. N is above all that are there, so the highest
- *     is the newest, and no file is ever renamed over another. A rotation is one rename
- *     and the removal of N - keep, whatever `keep` is; the folder is listed where the highest
- *     number is not known or is not there any more, and then what is older goes too, 64
- *     files at a time. */
+ *  6. A rotated file is NAME.20261130T154512.042Z-7f3a.jsonl for good: the time (UTC) of its
+ *     rotation, and the writer who rotated it, four hex digits. Both, so that nothing has to
+ *     be there for a name never to be given twice: a writer's stamps ascend, and those of
+ *     two differ. A stamp is later than every one that is known, the writer's last and what
+ *     was listed, also when the clock was set back; no file is ever renamed over another.
+ *  7. Exactly such names of this path, up to a day ahead of the clock, are ours; nothing else
+ *     counts, or is removed. Of ours the newest `keep` stay. The folder is listed at the
+ *     first rotation and after each 1 + keep / 16 of our own, and the oldest go then, 64 at
+ *     most; any other rotation is one rename. After a clock that was set back by more than a
+ *     day what it wrote before is nobody's until then, for every writer alike: else those who
+ *     knew the former time would remove what others write now as the oldest.
+ *  8. A link at the path stays; what it leads to is written to, and is rotated where it lies,
+ *     under its own name. One that leads elsewhere is as a file that was replaced. */
 #ifndef ADP_CORE_LOGFILE_H
 #define ADP_CORE_LOGFILE_H
 
@@ -40,6 +46,7 @@ struct adp_logfile {
     uint64_t rotate_bytes; /* 0: never */
     uint32_t keep;         /* rotated files; 0: none */
     bool reopen;           /* wanted at the next write */
+    uint16_t writer;       /* whose files these are; set by the caller */
 
     int fd; /* -1: to be opened */
     bool regular, readable, locked;
@@ -54,13 +61,14 @@ struct adp_logfile {
     uint64_t rotate_at; /* 0, or not before this size: the last rotation failed */
     size_t front;       /* bytes of opening that the lines that wait begin with */
     uint32_t misses;    /* of the lock, in a row */
-    uint64_t highest;   /* number of a rotated file that we know of; 0: of none */
-    bool listed;        /* the folder, for it; nothing in it was due */
+    uint64_t newest;    /* stamp of a rotated file that we know of; 0: of none */
+    uint32_t unlisted;  /* rotations to come before the folder is listed */
     uint64_t bytes;     /* written in all */
     uint64_t troubles;  /* openings and rotations that failed and were done without */
 };
 
-/* ADP_EINVAL: the path is too long. Opens nothing. */
+/* ADP_EINVAL: the path is too long, or its last name for what rotation puts behind it. Opens
+ * nothing. */
 int adp_logfile_init(struct adp_logfile *file, const char *path, uint64_t rotate_bytes,
                      uint32_t keep, struct adp_error *err);
 /* Opens the path, making its folders. Negative errno: ENXIO for a FIFO nobody reads. */
@@ -75,8 +83,9 @@ int adp_logfile_move(struct adp_logfile *file, const char *path, uint64_t rotate
 /* Writes `lines` from *written on, and advances it. 0: all is written, and the caller clears
  * both. Negative errno: the rest, and what must be begun again, is kept; EWOULDBLOCK with
  * `misses` above 0: another process has the lock. `opening` goes before the rest where
- * invariant 4 asks for it: `lines` grows by it, once for each time all of it was written. */
+ * invariant 4 asks for it: `lines` grows by it, once for each time all of it was written.
+ * `wall_ns`: the time, for rotated files; not looked at where there are none. */
 int adp_logfile_write(struct adp_logfile *file, struct adp_line *lines, size_t *written,
-                      const struct adp_line *opening);
+                      const struct adp_line *opening, uint64_t wall_ns);
 
 #endif

@@ -4,6 +4,7 @@
 #include "tests/core/faulty_write.h"
 
 #include <check.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,12 @@ static struct adp_logfile file, other;
 static struct adp_line lines, opening;
 static size_t written;
 
+/* 2026-11-30T15:45:12.001Z, in which the first file is rotated; each rotation that a write
+ * makes beside it is a millisecond later. */
+static const uint64_t MS = 1000000u, FIRST_MS = 1796053512001u;
+static uint64_t now_ms;
+enum { WRITER = 0x7f3a, OTHER = 0x00b1 };
+
 static void setup(void)
 {
     strcpy(folder, "/tmp/adp-logfile-XXXXXX");
@@ -25,6 +32,9 @@ static void setup(void)
     written = 0;
     ck_assert_int_eq(adp_logfile_init(&file, path, 0, 0, NULL), 0);
     ck_assert_int_eq(adp_logfile_init(&other, path, 0, 0, NULL), 0);
+    file.writer = WRITER;
+    other.writer = OTHER;
+    now_ms = FIRST_MS;
 }
 
 static void teardown(void)
@@ -42,7 +52,7 @@ static void teardown(void)
 static int put(struct adp_logfile *to, const char *text)
 {
     adp_line_puts(&lines, text);
-    int code = adp_logfile_write(to, &lines, &written, &opening);
+    int code = adp_logfile_write(to, &lines, &written, &opening, now_ms * MS);
     if (code == 0) {
         adp_line_clear(&lines);
         written = 0;
@@ -57,7 +67,7 @@ static int put_other(const char *text)
     size_t done = 0;
     adp_line_init(&own);
     adp_line_puts(&own, text);
-    int code = adp_logfile_write(&other, &own, &done, &none);
+    int code = adp_logfile_write(&other, &own, &done, &none, now_ms * MS);
     adp_line_finish(&own);
     return code;
 }
@@ -73,6 +83,20 @@ static const char *content_of(const char *name)
     text[fread(text, 1, sizeof text - 1, f)] = '\0';
     fclose(f);
     return text;
+}
+
+/* The n-th, of as many rotations at FIRST_MS. */
+static const char *rotated_by(unsigned writer, unsigned n)
+{
+    static char name[64];
+    snprintf(name, sizeof name, "r1.20261130T1545%02u.%03uZ-%04x.jsonl", 12 + n / 1000,
+             n % 1000, writer);
+    return name;
+}
+
+static const char *rotated(unsigned n)
+{
+    return rotated_by(WRITER, n);
 }
 
 static void make(const char *name, const char *text)
@@ -208,7 +232,7 @@ START_TEST(a_lock_that_is_never_given_back_is_not_waited_for_but_rotation_is)
     close(holder);
     file.rotate_at = 0;
     ck_assert_int_eq(put(&file, "four\n"), 0);
-    ck_assert_str_eq(content_of("r1.1.jsonl"), "one\ntwo\nthree\n");
+    ck_assert_str_eq(content_of(rotated(1)), "one\ntwo\nthree\n");
     ck_assert_str_eq(content_of("r1.jsonl"), "four\n");
 }
 END_TEST
@@ -220,7 +244,7 @@ START_TEST(a_file_that_another_has_rotated_is_left_for_the_new_one)
     ck_assert_int_eq(put(&file, "one\n"), 0);
     ck_assert_int_eq(put_other("two\n"), 0);
     ck_assert_int_eq(put(&file, "three\n"), 0);
-    ck_assert_str_eq(content_of("r1.1.jsonl"), "opening\none\n");
+    ck_assert_str_eq(content_of(rotated_by(OTHER, 1)), "opening\none\n");
     ck_assert_str_eq(content_of("r1.jsonl"), "two\nopening\nthree\n");
 }
 END_TEST
@@ -233,8 +257,8 @@ START_TEST(no_file_exceeds_its_size_and_each_starts_with_the_opening)
     ck_assert_int_eq(put(&file, "first\n"), 0); /* there is no opening yet */
     adp_line_puts(&opening, "opening\n");
     ck_assert_int_eq(put(&file, "aaaa\nbbbb\ncccc\ndddd\neeee\nffff\n"), 0);
-    ck_assert_str_eq(content_of("r1.1.jsonl"), "first\naaaa\nbbbb\n"); /* 16 + 5 > 20 */
-    ck_assert_str_eq(content_of("r1.2.jsonl"), "opening\ncccc\ndddd\n");
+    ck_assert_str_eq(content_of(rotated(1)), "first\naaaa\nbbbb\n"); /* 16 + 5 > 20 */
+    ck_assert_str_eq(content_of(rotated(2)), "opening\ncccc\ndddd\n");
     ck_assert_str_eq(content_of("r1.jsonl"), "opening\neeee\nffff\n");
 }
 END_TEST
@@ -244,7 +268,7 @@ START_TEST(a_line_longer_than_a_file_is_whole_all_the_same)
     ck_assert_int_eq(adp_logfile_move(&file, path, 10, 5, NULL), 0);
     adp_line_puts(&opening, "opening\n");
     ck_assert_int_eq(put(&file, "a line of more\nthan ten bytes\n"), 0);
-    ck_assert_str_eq(content_of("r1.1.jsonl"), "opening\na line of more\n");
+    ck_assert_str_eq(content_of(rotated(1)), "opening\na line of more\n");
     ck_assert_str_eq(content_of("r1.jsonl"), "opening\nthan ten bytes\n");
 }
 END_TEST
@@ -254,10 +278,10 @@ START_TEST(keep_removes_the_oldest_and_no_other)
     ck_assert_int_eq(adp_logfile_move(&file, path, 4, 2, NULL), 0);
     ck_assert_int_eq(put(&file, "1st\n2nd\n3rd\n4th\n"), 0);
     ck_assert_str_eq(content_of("r1.jsonl"), "4th\n");
-    ck_assert_str_eq(content_of("r1.3.jsonl"), "3rd\n");
-    ck_assert_str_eq(content_of("r1.2.jsonl"), "2nd\n");
-    ck_assert_str_eq(content_of("r1.1.jsonl"), "(none)");
-    ck_assert_str_eq(content_of("r1.4.jsonl"), "(none)");
+    ck_assert_str_eq(content_of(rotated(3)), "3rd\n");
+    ck_assert_str_eq(content_of(rotated(2)), "2nd\n");
+    ck_assert_str_eq(content_of(rotated(1)), "(none)");
+    ck_assert_str_eq(content_of(rotated(4)), "(none)");
 }
 END_TEST
 
@@ -274,136 +298,299 @@ START_TEST(a_rotation_is_one_rename_however_many_files_are_kept)
     for (unsigned i = 0; i < 300; i++)
         ck_assert_int_eq(put(&file, "1st\n"), 0);
     ck_assert_uint_eq(renames.made, 299);
-    ck_assert_str_eq(content_of("r1.1.jsonl"), "1st\n");
-    ck_assert_str_eq(content_of("r1.299.jsonl"), "1st\n");
+    ck_assert_str_eq(content_of(rotated(1)), "1st\n");
+    ck_assert_str_eq(content_of(rotated(299)), "1st\n");
 }
 END_TEST
 
-/* Whatever else is there: the number is above all of this path's own. */
+static unsigned n_files(void)
+{
+    unsigned n = 0;
+    DIR *dir = opendir(folder);
+    ck_assert_ptr_nonnull(dir);
+    for (const struct dirent *e; (e = readdir(dir)) != NULL;)
+        n += e->d_name[0] != '.';
+    closedir(dir);
+    return n;
+}
+
+/* --- names --- */
+
 static const struct {
-    const char *there, *next;
-} numbers[] = {
-    { "r1.41.jsonl", "r1.42.jsonl" },
-    { "r1.041.jsonl", "r1.1.jsonl" },
-    { "r1.0.jsonl", "r1.1.jsonl" },
-    { "r1.41.jsonl.gz", "r1.1.jsonl" },
-    { "r1.41x.jsonl", "r1.1.jsonl" },
-    { "r12.41.jsonl", "r1.1.jsonl" },
-    { "r1..jsonl", "r1.1.jsonl" },
-    { "r1.jsonl.7", "r1.1.jsonl" },
-    { "r1.-41.jsonl", "r1.1.jsonl" },
-    { "r1.9999998.jsonl", "r1.9999999.jsonl" },
-    { "r1.9.1.jsonl", "r1.1.jsonl" },
-    { "r1.20261130.jsonl", "r1.1.jsonl" },
-    { "r1.10000000.jsonl", "r1.1.jsonl" },
-    { "r1.4294967296.jsonl", "r1.1.jsonl" },
-    { "r1.18446744073709551617.jsonl", "r1.1.jsonl" },
+    uint64_t ms;
+    const char *name;
+} times[] = {
+    { 50,
+      "r1.19700101T000000.050Z-7f3a.jsonl" }, /* of a simulation that has just begun */
+    { 951782400000, "r1.20000229T000000.000Z-7f3a.jsonl" },
+    { 1709251199999, "r1.20240229T235959.999Z-7f3a.jsonl" },
+    { 1796053512042, "r1.20261130T154512.042Z-7f3a.jsonl" },
+    { 1798761599000, "r1.20261231T235959.000Z-7f3a.jsonl" },
+    { 4107501296000, "r1.21000228T123456.000Z-7f3a.jsonl" },
+    { 4107542400000, "r1.21000301T000000.000Z-7f3a.jsonl" },
+    { 18446744073709, "r1.25540721T233433.709Z-7f3a.jsonl" }, /* the end of 64 bits */
 };
 
-START_TEST(a_rotated_file_has_the_number_behind_the_highest_that_is_there)
+START_TEST(a_rotated_file_is_named_by_its_time_and_who_rotated_it)
 {
-    make(numbers[_i].there, "other\n");
+    now_ms = times[_i].ms;
     ck_assert_int_eq(adp_logfile_move(&file, path, 4, 5, NULL), 0);
     ck_assert_int_eq(put(&file, "1st\n2nd\n"), 0);
-    ck_assert_str_eq(content_of(numbers[_i].next), "1st\n");
-    ck_assert_str_eq(content_of(numbers[_i].there), "other\n");
+    ck_assert_str_eq(content_of(times[_i].name), "1st\n");
 }
 END_TEST
 
-/* One is kept, and a date is neither the newest nor too old. */
-START_TEST(a_file_that_is_named_by_a_date_stays)
-{
-    make("r1.20261130.jsonl", "theirs\n");
-    make("r1.00000001.jsonl", "theirs\n");
-    ck_assert_int_eq(adp_logfile_move(&file, path, 4, 1, NULL), 0);
-    ck_assert_int_eq(put(&file, "1st\n2nd\n3rd\n4th\n"), 0);
-    ck_assert_str_eq(content_of("r1.3.jsonl"), "3rd\n");
-    ck_assert_str_eq(content_of("r1.2.jsonl"), "(none)");
-    ck_assert_str_eq(content_of("r1.20261130.jsonl"), "theirs\n");
-    ck_assert_str_eq(content_of("r1.00000001.jsonl"), "theirs\n");
-}
-END_TEST
-
-START_TEST(behind_the_last_number_lines_go_on_in_the_file)
-{
-    make("r1.9999999.jsonl", "other\n");
-    ck_assert_int_eq(adp_logfile_move(&file, path, 4, 1, NULL), 0);
-    ck_assert_int_eq(put(&file, "1st\n2nd\n"), 0);
-    ck_assert_str_eq(content_of("r1.jsonl"), "1st\n2nd\n");
-    ck_assert_str_eq(content_of("r1.9999999.jsonl"), "other\n");
-    ck_assert_str_eq(content_of("r1.10000000.jsonl"), "(none)");
-    ck_assert_uint_eq(file.troubles, 1);
-}
-END_TEST
-
-START_TEST(numbers_of_a_path_without_the_ending_come_last)
+START_TEST(of_a_path_without_the_ending_the_time_comes_last)
 {
     char bare[128];
     snprintf(bare, sizeof bare, "%s/log", folder);
-    make("log.7", "old\n");
+    make("log.20261130T154512.003Z-0001", "before\n");
     ck_assert_int_eq(adp_logfile_move(&file, bare, 4, 5, NULL), 0);
     ck_assert_int_eq(put(&file, "1st\n2nd\n"), 0);
-    ck_assert_str_eq(content_of("log.7"), "old\n");
-    ck_assert_str_eq(content_of("log.8"), "1st\n");
+    ck_assert_str_eq(content_of("log.20261130T154512.004Z-7f3a"), "1st\n");
 }
 END_TEST
 
-START_TEST(a_number_that_became_free_is_not_given_again)
+/* Of this path, whoever rotated it: behind the newest. */
+static const struct {
+    const char *there, *next;
+} newest[] = {
+    { "r1.20261130T154512.000Z-ffff.jsonl", "r1.20261130T154512.001Z-7f3a.jsonl" },
+    { "r1.20261130T154512.001Z-0000.jsonl", "r1.20261130T154512.002Z-7f3a.jsonl" },
+    { "r1.20261130T154512.001Z-7f3a.jsonl", "r1.20261130T154512.002Z-7f3a.jsonl" },
+    { "r1.20261130T154512.001Z-ffff.jsonl", "r1.20261130T154512.002Z-7f3a.jsonl" },
+    { "r1.20261130T235959.999Z-00b1.jsonl", "r1.20261201T000000.000Z-7f3a.jsonl" },
+    { "r1.20261201T154512.001Z-00b1.jsonl", "r1.20261201T154512.002Z-7f3a.jsonl" },
+};
+
+START_TEST(a_stamp_is_later_than_the_newest_that_is_there)
 {
-    ck_assert_int_eq(adp_logfile_move(&file, path, 4, 3, NULL), 0);
+    make(newest[_i].there, "other\n");
+    ck_assert_int_eq(adp_logfile_move(&file, path, 4, 5, NULL), 0);
+    ck_assert_int_eq(put(&file, "1st\n2nd\n"), 0);
+    ck_assert_str_eq(content_of(newest[_i].next), "1st\n");
+    ck_assert_str_eq(content_of(newest[_i].there), "other\n");
+}
+END_TEST
+
+/* None is ours: it is not the newest, not one of those that are kept, and it stays. */
+static const char *const foreign[] = {
+    "r1.5.jsonl",                           /* the log of run r1.5 */
+    "r1.5.20261130T154512.003Z-7f3a.jsonl", /* a rotated one of that */
+    "r12.20261130T154512.003Z-7f3a.jsonl",  /* of r12 */
+    "r.20261130T154512.003Z-7f3a.jsonl",    /* of r */
+    "r1.20261130.jsonl",                    /* named by a date */
+    "r1.20261130T154512Z.jsonl",            /* by a time */
+    "r1.20261130T154512.003Z.jsonl",        /* in milliseconds */
+    "r1.20261130T154512.003Z-7f3.jsonl",
+    "r1.20261130T154512.003Z-7f3aa.jsonl",
+    "r1.20261130T154512.003Z-7F3A.jsonl",
+    "r1.20261130T154512.003z-7f3a.jsonl",
+    "r1.20261130t154512.003Z-7f3a.jsonl",
+    "r1.20261130T154512,003Z-7f3a.jsonl",
+    "r1.20261130T154512.003Z-7f3a",
+    "r1.20261130T154512.003Z-7f3a.jsonl.gz", /* packed by who looks after old ones */
+    "r1.20261130T154512.003Z-7f3a.copy.jsonl",
+    "r1-20261130T154512.003Z-7f3a.jsonl",
+    "r1.jsonl.20261130T154512.003Z-7f3a",
+    "r1.20261130T154512.003Z-7f3a.20261130T154512.003Z-7f3a.jsonl",
+    "r1.20261131T154512.003Z-7f3a.jsonl", /* no such day */
+    "r1.20260229T154512.003Z-7f3a.jsonl",
+    "r1.20261130T240000.003Z-7f3a.jsonl",
+    "r1.20261130T156012.003Z-7f3a.jsonl",
+    "r1.20261130T154560.003Z-7f3a.jsonl",
+    "r1.20260030T154512.003Z-7f3a.jsonl",
+    "r1.20261100T154512.003Z-7f3a.jsonl",
+    "r1.20261330T154512.003Z-7f3a.jsonl",
+    "r1.19700100T154512.003Z-7f3a.jsonl",
+    "r1.19691231T235959.999Z-7f3a.jsonl",
+    "r1.20261201T154512.002Z-7f3a.jsonl", /* more than a day ahead */
+    "r1.99991231T235959.999Z-ffff.jsonl",
+    "r1..jsonl",
+    "r1.jsonl.1",
+};
+
+START_TEST(what_is_named_otherwise_is_neither_counted_nor_removed)
+{
+    make(foreign[_i], "theirs\n");
+    ck_assert_int_eq(adp_logfile_move(&file, path, 4, 1, NULL), 0);
     ck_assert_int_eq(put(&file, "1st\n2nd\n3rd\n4th\n"), 0);
-    take(_i ? "r1.3.jsonl" : "r1.2.jsonl");
-    ck_assert_int_eq(put(&file, "5th\n"), 0);
-    ck_assert_str_eq(content_of("r1.4.jsonl"), "4th\n");
-    ck_assert_str_eq(content_of("r1.3.jsonl"), _i ? "(none)" : "3rd\n");
-    ck_assert_str_eq(content_of("r1.2.jsonl"), _i ? "2nd\n" : "(none)");
-    ck_assert_str_eq(content_of("r1.1.jsonl"), "(none)"); /* 4 - 3 */
+    ck_assert_str_eq(content_of(foreign[_i]), "theirs\n");
+    ck_assert_str_eq(content_of(rotated(3)), "3rd\n");
+    ck_assert_uint_eq(n_files(), 3);
+}
+END_TEST
+
+/* One more for each 16 kept and each that writes: so seldom is the folder listed. */
+START_TEST(the_newest_stay_and_at_most_a_sixteenth_more)
+{
+    ck_assert_int_eq(adp_logfile_move(&file, path, 4, 32, NULL), 0);
+    ck_assert_int_eq(put(&file, "old\n"), 0);
+    for (unsigned i = 1; i < 100; i++) {
+        ck_assert_int_eq(put(&file, "new\n"), 0);
+        ck_assert_uint_le(n_files(), 1 + 34);
+    }
+    ck_assert_uint_eq(n_files(), 1 + 34); /* 99 rotations: listed at 1, 4, … 97 */
+    ck_assert_int_eq(put(&file, "new\n"), 0);
+    ck_assert_uint_eq(n_files(), 1 + 32);
+    for (unsigned i = 1; i <= 100; i++)
+        ck_assert_str_eq(content_of(rotated(i)), i <= 68 ? "(none)" : "new\n");
 }
 END_TEST
 
 START_TEST(what_is_older_than_a_keep_that_was_lowered_goes)
 {
-    char name[32];
-    for (int i = 1; i <= 200; i++) {
-        snprintf(name, sizeof name, "r1.%d.jsonl", i);
-        if (i % 7) /* of some somebody else took care */
-            make(name, "old\n");
-    }
+    for (unsigned i = 1; i <= 200; i++)
+        make(rotated_by(i, 1), "old\n");
     ck_assert_int_eq(adp_logfile_move(&file, path, 4, 3, NULL), 0);
-    ck_assert_int_eq(put(&file, "1st\n2nd\n3rd\n4th\n"), 0); /* 64 at each */
-    for (int i = 1; i <= 200; i++) {
-        snprintf(name, sizeof name, "r1.%d.jsonl", i);
-        ck_assert_str_eq(content_of(name), "(none)");
-    }
-    ck_assert_str_eq(content_of("r1.201.jsonl"), "1st\n");
-    ck_assert_str_eq(content_of("r1.203.jsonl"), "3rd\n");
+    ck_assert_int_eq(put(&file, "1st\n2nd\n"), 0); /* 64 at each */
+    ck_assert_uint_eq(n_files(), 200 - 64 + 2);
+    ck_assert_str_eq(content_of(rotated_by(64, 1)), "(none)");
+    ck_assert_str_eq(content_of(rotated_by(65, 1)), "old\n");
+    ck_assert_int_eq(put(&file, "3rd\n4th\n5th\n"), 0);
+    ck_assert_uint_eq(n_files(), 1 + 3);
+    ck_assert_str_eq(content_of(rotated(2)), "(none)"); /* .001 were the old ones */
+    ck_assert_str_eq(content_of(rotated(3)), "2nd\n");
+    ck_assert_str_eq(content_of(rotated(5)), "4th\n");
 }
 END_TEST
 
-/* Of two that rotate one path in turn, one much more often than there are files kept. */
-START_TEST(numbers_ascend_whoever_rotates)
+START_TEST(a_keep_that_is_lowered_while_it_writes_holds_at_the_next_rotation)
+{
+    ck_assert_int_eq(adp_logfile_move(&file, path, 4, 1000, NULL), 0);
+    for (unsigned i = 0; i <= 20; i++)
+        ck_assert_int_eq(put(&file, "old\n"), 0);
+    ck_assert_uint_eq(n_files(), 1 + 20);
+    ck_assert_int_eq(adp_logfile_move(&file, path, 4, 2, NULL), 0);
+    ck_assert_int_eq(put(&file, "new\n"), 0);
+    ck_assert_uint_eq(n_files(), 1 + 2);
+    ck_assert_str_eq(content_of(rotated(21)), "old\n");
+    ck_assert_str_eq(content_of(rotated(20)), "old\n");
+}
+END_TEST
+
+START_TEST(what_lies_there_is_found_by_who_comes_later)
+{
+    ck_assert_int_eq(adp_logfile_move(&other, path, 4, 2, NULL), 0);
+    for (int i = 0; i < 4; i++)
+        ck_assert_int_eq(put_other("1st\n"), 0);
+    ck_assert_int_eq(adp_logfile_move(&file, path, 4, 2, NULL), 0);
+    ck_assert_int_eq(put(&file, "2nd\n"), 0);
+    ck_assert_str_eq(content_of(rotated(4)), "1st\n");
+    ck_assert_str_eq(content_of(rotated_by(OTHER, 3)), "1st\n");
+    ck_assert_uint_eq(n_files(), 1 + 2);
+}
+END_TEST
+
+/* Somebody ships what is rotated: one that rotated a hundred times, and one that has just
+ * begun, are alike. */
+START_TEST(what_a_newcomer_rotates_is_not_too_old_for_who_rotated_much)
+{
+    ck_assert_int_eq(adp_logfile_move(&file, path, 4, 10, NULL), 0);
+    ck_assert_int_eq(adp_logfile_move(&other, path, 4, 10, NULL), 0);
+    for (int i = 0; i < 100; i++)
+        ck_assert_int_eq(put_other("1st\n"), 0);
+    for (unsigned i = 90; i < 100; i++)
+        take(rotated_by(OTHER, i));
+    now_ms += 500;
+    for (int i = 0; i < 5; i++)
+        ck_assert_int_eq(put(&file, "2nd\n"), 0);
+    ck_assert_int_eq(put_other("3rd\n"), 0);
+    ck_assert_uint_eq(n_files(), 1 + 6);
+    ck_assert_str_eq(content_of(rotated(501)), "1st\n");
+    for (unsigned i = 502; i <= 505; i++)
+        ck_assert_str_eq(content_of(rotated(i)), "2nd\n");
+}
+END_TEST
+
+/* How the clock of both goes on from round to round. */
+static const int64_t paces_ms[] = { 0, 1, 1000, -1, -3600000 };
+
+/* Two write in turn, and rotate before each line; somebody takes all files that are
+ * rotated, into a folder that has each name once. */
+START_TEST(of_what_is_taken_away_each_line_is_there_once_and_no_name_is_used_twice)
+{
+    enum { ROUNDS = 20 };
+    static unsigned seen[2][10 * ROUNDS];
+    char command[400], from[256], to[288];
+    unsigned n[2] = { 0 }, files = 0;
+    memset(seen, 0, sizeof seen);
+    snprintf(command, sizeof command, "mkdir '%s/.taken'", folder);
+    ck_assert_int_eq(system(command), 0);
+    ck_assert_int_eq(adp_logfile_move(&file, path, 5, 10, NULL), 0);
+    ck_assert_int_eq(adp_logfile_move(&other, path, 5, 10, NULL), 0);
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        char line[16];
+        for (unsigned i = 0; i < 4; i++) {
+            unsigned who = (round + i) % 3 == 0;
+            snprintf(line, sizeof line, "%c%03u\n", 'a' + who, n[who]++);
+            ck_assert_int_eq(who ? put_other(line) : put(&file, line), 0);
+        }
+        now_ms = (uint64_t)((int64_t)now_ms + paces_ms[_i]);
+        DIR *dir = opendir(folder);
+        for (const struct dirent *e; (e = readdir(dir)) != NULL;) {
+            if (e->d_name[0] == '.' || strcmp(e->d_name, "r1.jsonl") == 0)
+                continue;
+            snprintf(from, sizeof from, "%s/%.100s", folder, e->d_name);
+            snprintf(to, sizeof to, "%s/.taken/%.100s", folder, e->d_name);
+            ck_assert_msg(access(to, F_OK) < 0, "%s again", e->d_name);
+            ck_assert_int_eq(rename(from, to), 0);
+            files++;
+        }
+        closedir(dir);
+    }
+    ck_assert_uint_eq(files, 4 * ROUNDS - 1);
+    snprintf(command, sizeof command, "cat '%s'/.taken/* '%s' >'%s/all'", folder, path,
+             folder);
+    ck_assert_int_eq(system(command), 0);
+    snprintf(from, sizeof from, "%s/all", folder);
+    FILE *f = fopen(from, "r");
+    ck_assert_ptr_nonnull(f);
+    for (char who; fscanf(f, "%c%3u\n", &who, &files) == 2;)
+        seen[who == 'b'][files]++;
+    fclose(f);
+    for (unsigned who = 0; who < 2; who++)
+        for (unsigned i = 0; i < n[who]; i++)
+            ck_assert_uint_eq(seen[who][i], 1);
+}
+END_TEST
+
+/* --- a clock that is set back --- */
+
+START_TEST(behind_a_clock_that_was_set_back_stamps_go_on)
 {
     ck_assert_int_eq(adp_logfile_move(&file, path, 4, 2, NULL), 0);
     ck_assert_int_eq(adp_logfile_move(&other, path, 4, 2, NULL), 0);
     ck_assert_int_eq(put(&file, "1st\n2nd\n"), 0);
-    ck_assert_int_eq(put_other("3rd\n"), 0);
-    ck_assert_int_eq(put(&file, "4th\n"), 0);
-    ck_assert_str_eq(content_of("r1.2.jsonl"), "2nd\n");
-    ck_assert_str_eq(content_of("r1.3.jsonl"), "3rd\n");
-    for (int i = 0; i < 5; i++)
-        ck_assert_int_eq(put_other("5th\n"), 0); /* 4th is number 4, then four of these */
-    ck_assert_int_eq(put(&file, "6th\n7th\n"), 0);
-    ck_assert_str_eq(content_of("r1.8.jsonl"), "(none)");
-    ck_assert_str_eq(content_of("r1.9.jsonl"), "5th\n");
-    ck_assert_str_eq(content_of("r1.10.jsonl"), "6th\n");
-    ck_assert_str_eq(content_of("r1.11.jsonl"), "(none)");
+    now_ms -= 3600000;
+    ck_assert_int_eq(put(&file, "3rd\n"), 0);
+    ck_assert_int_eq(put_other("4th\n"), 0); /* learns it from the names */
+    ck_assert_str_eq(content_of(rotated(2)), "2nd\n");
+    ck_assert_str_eq(content_of(rotated_by(OTHER, 3)), "3rd\n");
+    ck_assert_uint_eq(n_files(), 1 + 2);
 }
 END_TEST
 
-static void somebody_has_the_number(const char *from)
+/* What is a day or more ahead nobody knows who starts now; so nobody reckons with it. */
+START_TEST(behind_one_set_back_by_more_than_a_day_all_begin_anew)
+{
+    ck_assert_int_eq(adp_logfile_move(&file, path, 4, 2, NULL), 0);
+    ck_assert_int_eq(adp_logfile_move(&other, path, 4, 2, NULL), 0);
+    ck_assert_int_eq(put(&file, "1st\n2nd\n3rd\n"), 0); /* .001 and .002 */
+    now_ms -= 86400000 + 2;
+    ck_assert_int_eq(put_other("4th\n5th\n"), 0);
+    ck_assert_int_eq(put(&file, "6th\n"), 0);
+    ck_assert_str_eq(content_of("r1.20261129T154511.999Z-00b1.jsonl"), "(none)");
+    ck_assert_str_eq(content_of("r1.20261129T154512.000Z-00b1.jsonl"), "4th\n");
+    ck_assert_str_eq(content_of("r1.20261129T154512.001Z-7f3a.jsonl"), "5th\n");
+    ck_assert_str_eq(content_of(rotated(2)), "2nd\n"); /* until their time comes */
+}
+END_TEST
+
+static void somebody_has_the_name(const char *from)
 {
     ck_assert_str_eq(from, path);
-    make("r1.1.jsonl", "theirs\n");
+    make(rotated(1), "theirs\n");
 }
 
 static void somebody_takes_it(const char *from)
@@ -417,12 +604,31 @@ static const int renaming[] = { 0, ENOSYS, EINVAL, EPERM };
 START_TEST(no_file_is_renamed_over_another)
 {
     renames.error = renaming[_i];
-    renames.before = somebody_has_the_number;
+    renames.before = somebody_has_the_name;
     ck_assert_int_eq(adp_logfile_move(&file, path, 4, 5, NULL), 0);
     ck_assert_int_eq(put(&file, "1st\n2nd\n"), 0);
-    ck_assert_str_eq(content_of("r1.1.jsonl"), "theirs\n");
-    ck_assert_str_eq(content_of("r1.2.jsonl"), "1st\n");
+    ck_assert_str_eq(content_of(rotated(1)), "theirs\n");
+    ck_assert_str_eq(content_of(rotated(2)), "1st\n");
     ck_assert_str_eq(content_of("r1.jsonl"), "2nd\n");
+    ck_assert_uint_eq(file.troubles, 0);
+}
+END_TEST
+
+static void somebody_has_a_thousand(const char *from)
+{
+    ck_assert_str_eq(from, path);
+    for (unsigned i = 1; i <= 1000; i++)
+        make(rotated(i), "theirs\n");
+}
+
+START_TEST(of_many_taken_names_the_next_behind_all_is_used)
+{
+    renames.before = somebody_has_a_thousand;
+    ck_assert_int_eq(adp_logfile_move(&file, path, 4, 10000, NULL), 0);
+    ck_assert_int_eq(put(&file, "1st\n2nd\n"), 0);
+    ck_assert_str_eq(content_of(rotated(1000)), "theirs\n");
+    ck_assert_str_eq(content_of(rotated(1001)), "1st\n");
+    ck_assert_uint_eq(renames.made, 2);
     ck_assert_uint_eq(file.troubles, 0);
 }
 END_TEST
@@ -440,26 +646,27 @@ END_TEST
 START_TEST(a_rotation_that_fails_loses_nothing_and_goes_on_in_the_file)
 {
     renames.error = EROFS;
-    make("r1.1.jsonl", "old\n");
+    make(rotated(1), "old\n");
     ck_assert_int_eq(adp_logfile_move(&file, path, 4, 1, NULL), 0);
     ck_assert_int_eq(put(&file, "1st\n2nd\n3rd\n"), 0);
     ck_assert_str_eq(content_of("r1.jsonl"), "1st\n2nd\n3rd\n");
-    ck_assert_str_eq(content_of("r1.1.jsonl"), "old\n");
+    ck_assert_str_eq(content_of(rotated(1)), "old\n");
     ck_assert_uint_eq(file.troubles, 1);
 }
 END_TEST
 
-/* A folder with a number is passed by, and stays when it is due. */
+/* It is passed by, and stays. */
 START_TEST(a_folder_in_the_way_costs_no_line)
 {
     char command[192];
-    snprintf(command, sizeof command, "mkdir -p '%s/r1.1.jsonl/x'", folder);
+    snprintf(command, sizeof command, "mkdir -p '%s/%s/x'", folder, rotated(1));
     ck_assert_int_eq(system(command), 0);
     ck_assert_int_eq(adp_logfile_move(&file, path, 4, 1, NULL), 0);
-    ck_assert_int_eq(put(&file, "1st\n2nd\n"), 0);
-    ck_assert_str_eq(content_of("r1.2.jsonl"), "1st\n");
-    ck_assert_str_eq(content_of("r1.jsonl"), "2nd\n");
-    ck_assert_uint_eq(file.troubles, 1);
+    ck_assert_int_eq(put(&file, "1st\n2nd\n3rd\n"), 0);
+    ck_assert_str_eq(content_of(rotated(3)), "2nd\n");
+    ck_assert_str_eq(content_of("r1.jsonl"), "3rd\n");
+    ck_assert_uint_eq(n_files(), 3);
+    ck_assert_uint_eq(file.troubles, 0);
 }
 END_TEST
 
@@ -491,7 +698,7 @@ START_TEST(a_moved_file_is_not_rotated_over_what_is_at_the_path_now)
     ck_assert_int_eq(mkdir(path, 0700), 0);
     ck_assert_int_eq(put(&file, "two\n"), 0);
     ck_assert_str_eq(content_of("moved"), "one\ntwo\n");
-    ck_assert_str_eq(content_of("r1.1.jsonl"), "(none)");
+    ck_assert_str_eq(content_of(rotated(1)), "(none)");
 }
 END_TEST
 
@@ -540,6 +747,83 @@ START_TEST(a_line_begun_in_a_file_that_went_is_begun_again_in_the_next)
 }
 END_TEST
 
+/* --- a link at the path --- */
+
+/* To a file beside others of its own: `there` is it, before the first line. */
+static void make_link(const char *there)
+{
+    char command[400];
+    snprintf(command, sizeof command, "mkdir '%s/data' && ln -s data/%s '%s'", folder,
+             there, path);
+    ck_assert_int_eq(system(command), 0);
+}
+
+START_TEST(a_link_stays_and_what_it_leads_to_is_rotated_where_it_lies)
+{
+    struct stat st;
+    make_link("real.jsonl");
+    if (_i)
+        make("data/real.jsonl", "old\n");
+    ck_assert_int_eq(adp_logfile_move(&file, path, 4, 2, NULL), 0);
+    ck_assert_int_eq(put(&file, "1st\n2nd\n3rd\n4th\n"), 0);
+    ck_assert_int_eq(lstat(path, &st), 0);
+    ck_assert(S_ISLNK(st.st_mode));
+    ck_assert_uint_eq(n_files(), 2); /* the folder beside it */
+    ck_assert_str_eq(content_of("data/real.jsonl"), "4th\n");
+    ck_assert_str_eq(content_of(_i ? "data/real.20261130T154512.004Z-7f3a.jsonl"
+                                   : "data/real.20261130T154512.003Z-7f3a.jsonl"),
+                     "3rd\n");
+    ck_assert_str_eq(content_of("data/real.20261130T154512.001Z-7f3a.jsonl"), "(none)");
+}
+END_TEST
+
+START_TEST(a_link_that_leads_elsewhere_is_followed)
+{
+    make_link("a.jsonl");
+    ck_assert_int_eq(adp_logfile_move(&file, path, 4, 2, NULL), 0);
+    ck_assert_int_eq(put(&file, "1st\n"), 0);
+    ck_assert_int_eq(unlink(path), 0);
+    ck_assert_int_eq(symlink("data/b.jsonl", path), 0);
+    ck_assert_int_eq(put(&file, "2nd\n3rd\n"), 0);
+    ck_assert_str_eq(content_of("data/a.jsonl"), "1st\n");
+    ck_assert_str_eq(content_of("data/b.20261130T154512.001Z-7f3a.jsonl"), "2nd\n");
+    ck_assert_str_eq(content_of("data/b.jsonl"), "3rd\n");
+}
+END_TEST
+
+/* One by the link, one by the file's own name: it is one file. */
+START_TEST(who_comes_by_a_link_shares_the_file_with_who_does_not)
+{
+    char real[160];
+    make_link("real.jsonl");
+    snprintf(real, sizeof real, "%s/data/real.jsonl", folder);
+    ck_assert_int_eq(adp_logfile_move(&file, path, 4, 5, NULL), 0);
+    ck_assert_int_eq(adp_logfile_move(&other, real, 4, 5, NULL), 0);
+    ck_assert_int_eq(put(&file, "1st\n"), 0);
+    ck_assert_int_eq(put_other("2nd\n"), 0);
+    ck_assert_int_eq(put(&file, "3rd\n"), 0);
+    ck_assert_str_eq(content_of("data/real.20261130T154512.001Z-00b1.jsonl"), "1st\n");
+    ck_assert_str_eq(content_of("data/real.20261130T154512.002Z-7f3a.jsonl"), "2nd\n");
+    ck_assert_str_eq(content_of("data/real.jsonl"), "3rd\n");
+}
+END_TEST
+
+START_TEST(a_name_that_leaves_no_room_for_the_time_is_refused_where_it_is_rotated)
+{
+    char name[300];
+    struct adp_error err = { 0 };
+    snprintf(name, sizeof name, "%s/%0229d", folder, 0); /* 229 + 26 are 255 */
+    ck_assert_int_eq(adp_logfile_move(&file, name, 4, 5, NULL), 0);
+    ck_assert_int_eq(put(&file, "1st\n2nd\n"), 0);
+    ck_assert_uint_eq(n_files(), 2);
+    snprintf(name, sizeof name, "%s/%0230d", folder, 0);
+    ck_assert_int_eq(adp_logfile_move(&file, name, 0, 5, NULL), 0);
+    ck_assert_int_eq(adp_logfile_move(&file, name, 4, 5, &err), ADP_EINVAL);
+    ck_assert_str_eq(err.text, "the log's name is too long for rotated files, which have "
+                               "26 characters more: at most 255 in all");
+}
+END_TEST
+
 /* --- no regular file --- */
 
 START_TEST(a_fifo_takes_what_it_takes_and_is_never_waited_for)
@@ -573,7 +857,7 @@ START_TEST(a_device_that_is_full_is_an_error_and_is_not_rotated)
     ck_assert_int_eq(adp_logfile_move(&file, path, 4, 5, NULL), 0);
     ck_assert_int_eq(put(&file, "a line\nand another\n"), -ENOSPC);
     ck_assert_int_eq(access(path, F_OK), 0);
-    ck_assert_str_eq(content_of("r1.1.jsonl"), "(none)");
+    ck_assert_str_eq(content_of(rotated(1)), "(none)");
 }
 END_TEST
 
@@ -604,16 +888,26 @@ int main(void)
     tcase_add_test(t, a_line_longer_than_a_file_is_whole_all_the_same);
     tcase_add_test(t, keep_removes_the_oldest_and_no_other);
     tcase_add_test(t, a_rotation_is_one_rename_however_many_files_are_kept);
-    tcase_add_loop_test(t, a_rotated_file_has_the_number_behind_the_highest_that_is_there,
-                        0, sizeof numbers / sizeof numbers[0]);
-    tcase_add_test(t, a_file_that_is_named_by_a_date_stays);
-    tcase_add_test(t, behind_the_last_number_lines_go_on_in_the_file);
-    tcase_add_test(t, numbers_of_a_path_without_the_ending_come_last);
-    tcase_add_loop_test(t, a_number_that_became_free_is_not_given_again, 0, 2);
+    tcase_add_loop_test(t, a_rotated_file_is_named_by_its_time_and_who_rotated_it, 0,
+                        sizeof times / sizeof times[0]);
+    tcase_add_test(t, of_a_path_without_the_ending_the_time_comes_last);
+    tcase_add_loop_test(t, a_stamp_is_later_than_the_newest_that_is_there, 0,
+                        sizeof newest / sizeof newest[0]);
+    tcase_add_loop_test(t, what_is_named_otherwise_is_neither_counted_nor_removed, 0,
+                        sizeof foreign / sizeof foreign[0]);
+    tcase_add_test(t, the_newest_stay_and_at_most_a_sixteenth_more);
     tcase_add_test(t, what_is_older_than_a_keep_that_was_lowered_goes);
-    tcase_add_test(t, numbers_ascend_whoever_rotates);
+    tcase_add_test(t, a_keep_that_is_lowered_while_it_writes_holds_at_the_next_rotation);
+    tcase_add_test(t, what_lies_there_is_found_by_who_comes_later);
+    tcase_add_test(t, what_a_newcomer_rotates_is_not_too_old_for_who_rotated_much);
+    tcase_add_loop_test(
+        t, of_what_is_taken_away_each_line_is_there_once_and_no_name_is_used_twice, 0,
+        sizeof paces_ms / sizeof paces_ms[0]);
+    tcase_add_test(t, behind_a_clock_that_was_set_back_stamps_go_on);
+    tcase_add_test(t, behind_one_set_back_by_more_than_a_day_all_begin_anew);
     tcase_add_loop_test(t, no_file_is_renamed_over_another, 0,
                         sizeof renaming / sizeof renaming[0]);
+    tcase_add_test(t, of_many_taken_names_the_next_behind_all_is_used);
     tcase_add_test(t, a_file_that_somebody_takes_just_then_costs_no_rotation);
     tcase_add_test(t, a_rotation_that_fails_loses_nothing_and_goes_on_in_the_file);
     tcase_add_test(t, a_folder_in_the_way_costs_no_line);
@@ -622,6 +916,12 @@ int main(void)
     tcase_add_test(t, a_removed_file_keeps_its_lines_until_its_path_can_be_opened);
     tcase_add_test(t, what_waits_does_not_grow_however_often_the_file_goes);
     tcase_add_test(t, a_line_begun_in_a_file_that_went_is_begun_again_in_the_next);
+    tcase_add_loop_test(t, a_link_stays_and_what_it_leads_to_is_rotated_where_it_lies, 0,
+                        2);
+    tcase_add_test(t, a_link_that_leads_elsewhere_is_followed);
+    tcase_add_test(t, who_comes_by_a_link_shares_the_file_with_who_does_not);
+    tcase_add_test(
+        t, a_name_that_leaves_no_room_for_the_time_is_refused_where_it_is_rotated);
     tcase_add_test(t, a_fifo_takes_what_it_takes_and_is_never_waited_for);
     tcase_add_test(t, a_device_that_is_full_is_an_error_and_is_not_rotated);
     tcase_add_test(t, a_folder_at_the_path_is_refused);

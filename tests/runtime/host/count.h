@@ -8,7 +8,7 @@
  * asked whether ours had processors enough. What is left is one copy of each line out of the
  * page cache, a search for its end, and its last bytes, where lane and number stand.
  *
- *  1. A rotated file is taken by renaming it: what has a number is complete, and keeps it.
+ *  1. A rotated file is taken by renaming it: what has a time is complete, and keeps it.
  *     In which order does not matter: each file says which numbers of records it has, and
  *     they are put together at the end.
  *  2. A number of a lane is in one line, or within the count of one loss: `gaps` and `twice`
@@ -19,6 +19,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <jansson.h>
 #include <poll.h>
 #include <stdbool.h>
@@ -194,24 +195,22 @@ static inline void count_file(struct count_work *w, const char *path)
     memset(w->file, 0, sizeof w->file);
 }
 
-/* Takes the rotated file with the lowest number, the oldest, if there is one, and counts it. */
+/* Takes the rotated file with the lowest name, the oldest, if there is one, and counts it. */
 static inline bool count_rotated(struct count_work *w, const char *where)
 {
-    char first[128], taken[128];
-    unsigned lowest = 0, number;
+    char lowest[64] = "", first[128], taken[128];
     DIR *dir = opendir(where);
     if (!dir)
         _exit(6);
     for (const struct dirent *e; (e = readdir(dir)) != NULL;) {
-        int end = 0;
-        if (sscanf(e->d_name, "log.%u.jsonl%n", &number, &end) == 1 && end &&
-            (!lowest || number < lowest))
-            lowest = number;
+        if (fnmatch("log.????????T??????.???Z-????.jsonl", e->d_name, 0) == 0 &&
+            (!*lowest || strcmp(e->d_name, lowest) < 0))
+            snprintf(lowest, sizeof lowest, "%.60s", e->d_name);
     }
     closedir(dir);
-    if (!lowest)
+    if (!*lowest)
         return false;
-    snprintf(first, sizeof first, "%s/log.%u.jsonl", where, lowest);
+    snprintf(first, sizeof first, "%s/%s", where, lowest);
     snprintf(taken, sizeof taken, "%s/taken", where);
     if (rename(first, taken) < 0) /* nobody but us takes one, nor is one due */
         _exit(7);

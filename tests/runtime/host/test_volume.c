@@ -346,12 +346,12 @@ START_TEST(what_is_missing_or_there_twice_is_seen_by_whoever_counts)
     static const char decision[] = "\"verdict\":\"admit\"", opening[] = "\"snapshot\":1";
     struct count c;
     struct counter counter;
-    FILE *f = made("log.3.jsonl"); /* no file has the number 2 */
+    FILE *f = made("log.20261130T154512.042Z-046e.jsonl"); /* the later one */
     put_line(f, opening, 0, 0);
     put_line(f, decision, 1, 0);
     put_line(f, "\"dropped\":{\"what\":\"record\",\"count\":5}", 1, 1); /* 1 to 5 */
     fclose(f);
-    f = made("log.1.jsonl");
+    f = made("log.20261130T154511.999Z-046e.jsonl");
     put_line(f, opening, 0, 0); /* again: no number of its own */
     put_line(f, decision, 1, 6);
     fclose(f);

@@ -46,28 +46,27 @@ class Counted(threading.Thread):
         self.decisions, self.outcomes, self.dropped = 0, 0, 0
 
     @staticmethod
-    def numbers():
-        """Of the rotated files that are there, by inode."""
-        found = {}
-        for entry in os.scandir("."):
-            if number := re.fullmatch(r"log\.(\d+)\.jsonl", entry.name):
-                found[entry.inode()] = int(number[1])
-        return found
+    def rotated():
+        """The names of the rotated files that are there, by inode: the later the higher."""
+        return {entry.inode(): entry.name for entry in os.scandir(".")
+                if re.fullmatch(r"log\.\d{8}T\d{6}\.\d{3}Z-[0-9a-f]{4}\.jsonl", entry.name)}
 
     def next_of(self, log):
         """The file that was begun when this one was rotated away; None: it was not, or not yet."""
-        at = self.numbers().get(os.fstat(log.fileno()).st_ino)
+        def follower():
+            return min((name for name in self.rotated().values() if name > at), default="log.jsonl")
+
+        at = self.rotated().get(os.fstat(log.fileno()).st_ino)
         if at is None:
             return None
-        for name in ("log.%d.jsonl" % (at + 1), "log.jsonl", "log.%d.jsonl" % (at + 1)):
-            try:
-                after = open(name, "rb", buffering=0)
-            except FileNotFoundError:
-                continue
-            numbers = self.numbers()  # what was opened as log.jsonl may be two behind by now
-            if numbers.get(os.fstat(after.fileno()).st_ino, max(numbers.values(), default=at) + 1) == at + 1:
-                return after
-            after.close()
+        try:
+            after = open(follower(), "rb", buffering=0)
+        except FileNotFoundError:
+            return None
+        # What was opened as log.jsonl may be rotated by now, and even the second behind this one.
+        if self.rotated().get(os.fstat(after.fileno()).st_ino, "log.jsonl") == follower():
+            return after
+        after.close()
         return None
 
     def run(self):
