@@ -140,7 +140,7 @@ typedef struct adp_stats {
     uint64_t dropped;      /* records lost because a ring was full */
     uint64_t lines, bytes; /* written to the log */
     uint64_t write_errors; /* failed writes; the bytes are kept and tried again */
-    uint64_t lost_tickets; /* no outcome in time, or too many were waiting */
+    uint64_t lost_tickets; /* no outcome in time, or too many were waiting at once */
     uint64_t faults;
     uint64_t generation;  /* of the configuration in force: 1, and 1 more each reload */
     uint64_t config;      /* its hash, as in the log's lines */
@@ -248,9 +248,19 @@ ADP_API int adp_lane_decide_ids(adp_lane *lane, const adp_sample *samples, uint3
  * (recorded all the same); ADP_EINVAL: `end` is none of DONE, FAILED, CANCELLED and 0
  * (nothing is recorded, the ticket waits on); ADP_ESTATE.
  *
- * At most 4,096 requests of a lane wait, ten minutes each, and over at most 15 reloads;
- * those beyond are LOST to their policy. Extras are recorded in their order up to 128 of
- * them and 4,096 bytes; what does not fit, or has no name, is left out. A handle is this
+ * Requests wait ten minutes each, and over at most 15 reloads, however many others come
+ * and go on their lane meanwhile; those beyond are LOST to their policy. A lane has 4,096
+ * places: up to 4,032 requests may wait for their whole time; when more do, an admission
+ * may make one of them LOST, not the oldest of all, but one.
+ *
+ * Of several that wait under one `request_id`, one call settles one: on the lane of the
+ * lowest number (`lane` in the lines) that has such a request, there the one that was
+ * admitted last; but of those behind which 4,000 or more others were admitted on the lane,
+ * or which are settled while it admits, any. Whoever has the handle settles the one that is
+ * meant.
+ *
+ * Extras are recorded in their order up to 128 of them and 4,096 bytes; what does not fit,
+ * or has no name, is left out. A handle is this
  * runtime's: one of another, or of an earlier run, is ADP_ENOENT but for one chance in 4 billion
  * (each runtime counts 32 bits of its handles from a random number; where one of two
  * counts happens to begin within the other's, which for N million requests of a lane is
