@@ -25,7 +25,8 @@
  * thread that finds a policy of one thread at a time, or a reload that hands state over,
  * at work yields its core until that is done.
  *
- * Pointers may be NULL only where it is said; `err` and `errors` may always be.
+ * Pointers may be NULL only where it is said; `err` and `errors` may always be. A thread is not
+ * cancelled (pthread_cancel) inside a [control] call, but behind it.
  *
  * A decision never fails because of the log, and a policy's failure never reaches the
  * caller: `on_error` of the configuration answers in its place.
@@ -80,7 +81,8 @@ typedef struct adp_sample {
 /* A signal's value as the host knows it, in the signal's unit: NaN when it does not. What
  * is out of the signal's range counts as not known. Called by publish, refresh and reload
  * on their thread; must not call the runtime: [control] calls and stats answer ADP_ESTATE
- * from there, and do nothing. */
+ * from there, and do nothing. It must return: one that leaves by an exception or by longjmp leaves
+ * the runtime locked for good, so in C++ it is noexcept, and says NaN for what it has caught. */
 typedef double (*adp_source_fn)(void *user);
 
 /* What is known about a request. Strings are borrowed for the call; NULL: not known. */
@@ -150,7 +152,7 @@ typedef struct adp_stats {
 /* --- Life --- */
 
 /* [control] Reads the configuration, loads the policies. On failure *ret is untouched and
- * every mistake is in `errors`. */
+ * every mistake is in `errors` (emptied first). */
 ADP_API int adp_runtime_open(adp_runtime **ret, const char *path, adp_errors *errors);
 /* [control] The same from text: `name` stands for the file in messages; paths in it are
  * relative to the current directory. */
@@ -235,11 +237,13 @@ ADP_API int adp_runtime_refresh(adp_runtime *rt, adp_error *err);
  * 0, or ADP_ESTATE in a child that inherited the runtime. */
 ADP_API int adp_lane_decide(adp_lane *lane, const adp_facts *facts, adp_decision *ret);
 /* [hot] Decides on these metrics, recorded with the request: up to 1 MiB of them, beyond
- * that the line says how many there were. */
+ * that the line says how many there were. Read are the first 65,536; one that adp_runtime_publish
+ * would refuse is left out, and the request is decided on the others. What is left out of the line
+ * is counted in it (`metrics_omitted`). */
 ADP_API int adp_lane_decide_with(adp_lane *lane, const adp_metric *metrics, uint32_t n,
                                  const adp_facts *facts, adp_decision *ret);
 /* [hot] The same, of interned metrics: the cheap way to give many. An id that was not given
- * out is left out. While ids and their order stay the same from one request of a lane to
+ * out is left out, and counted. While ids and their order stay the same from one request of a lane to
  * its next, only numbers are copied; the line in the log is the same as by name. */
 ADP_API int adp_lane_decide_ids(adp_lane *lane, const adp_sample *samples, uint32_t n,
                                 const adp_facts *facts, adp_decision *ret);
