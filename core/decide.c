@@ -42,6 +42,7 @@ struct request {
     struct adp_generations *generations;
     const struct adp_metrics *metrics; /* NULL: the snapshot in force */
     struct adp_sheet *sheet;           /* of the metrics, where one is known */
+    uint32_t left_out;                 /* of those that were given */
     uint64_t snapshot;                 /* number; 0: none */
     uint64_t mono_ns, wall_ns, meter_ns;
     uint64_t present;
@@ -387,10 +388,21 @@ static uint8_t *put_metrics(const struct request *rq, uint32_t flags, uint8_t *t
     return to + bytes;
 }
 
+/* Series that a record cannot hold. */
+static uint32_t unpacked(const struct adp_metrics *metrics)
+{
+    uint32_t left_out = 0, count = adp_metrics_count(metrics);
+    for (uint32_t i = 0; i < count; i++)
+        left_out += !adp_lane_packs(adp_metrics_at(metrics, i));
+    return left_out;
+}
+
 static uint32_t shape_of(const struct request *rq, uint32_t flags)
 {
     if (flags & ADP_REC_OMITTED)
-        return adp_metrics_count(rq->metrics);
+        return adp_metrics_count(rq->metrics) + rq->left_out;
+    if (flags == ADP_REC_INLINE)
+        return rq->left_out + (rq->sheet && rq->sheet->shape ? 0 : unpacked(rq->metrics));
     return flags & (ADP_REC_TELLS | ADP_REC_VALUES) ? rq->sheet->shape : 0;
 }
 
@@ -558,6 +570,7 @@ int adp_decide(struct adp_lane *lane, struct adp_generations *generations,
     rq.generations = generations;
     rq.metrics = metrics;
     rq.sheet = metrics == lane->now && lane->given && lane->given->n ? lane->given : NULL;
+    rq.left_out = metrics == lane->now && lane->given ? lane->given->left_out : 0;
     lane->given = NULL;
     rq.meter_ns = clock->meter_ns(clock->ctx);
     rq.mono_ns =

@@ -58,7 +58,8 @@ enum adp_rec_flag {
     ADP_REC_TELLS = 16u,    /* those series are the lane's `shape` from here on */
     ADP_REC_VALUES = 32u,   /* in place of the series their values, in order of `shape` */
     ADP_REC_REPLICAS = 64u, /* readings per replica: struct adp_rec_replicas */
-    ADP_REC_OMITTED = 128u  /* those series would not have fit: `shape` is how many */
+    ADP_REC_OMITTED = 128u  /* those series would not have fit: `shape` is how many
+                               came */
 };
 
 enum adp_fault {
@@ -101,7 +102,9 @@ struct adp_rec_decision {
     uint32_t metrics_len; /* bytes of raw series, or of their values */
     uint8_t policy, action, fault, n_signals;
     uint8_t id_len, tenant_len, session_len, class_len;
-    uint32_t shape; /* number, with TELLS or VALUES; with OMITTED a count; else 0 */
+    uint32_t
+        shape; /* number, with TELLS or VALUES; with OMITTED how many series came; with
+                       INLINE alone how many of them are not here; else 0 */
     /* double value[n_signals], or struct adp_rec_reading[n_signals] when INLINE;
      * struct adp_rec_replicas and its rows, when REPLICAS; raw series (core/lane.h), or doubles when VALUES; id, tenant, session, class */
 };

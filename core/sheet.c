@@ -36,6 +36,7 @@ void adp_sheet_finish(struct adp_sheet *sheet)
 void adp_sheet_forget(struct adp_sheet *sheet)
 {
     sheet->n = 0;
+    sheet->left_out = 0;
     sheet->shape = 0;
     sheet->again = sheet->told = false;
     sheet->bound_for = 0;
@@ -179,6 +180,7 @@ void adp_sheet_fill(struct adp_sheet *sheet, const adp_metric *metrics, uint32_t
     bool kept = true;
     for (uint32_t i = 0; i < n; i++) {
         bool added = adp_sheet_add(sheet->metrics, &metrics[i], NULL) == 0;
+        sheet->left_out += !added;
         kept = kept && added && keep_metric(sheet, &metrics[i]);
     }
     if (kept)
@@ -223,11 +225,14 @@ void adp_sheet_fill_ids(struct adp_sheet *sheet, const struct adp_metrics *inter
     adp_sheet_forget(sheet);
     adp_metrics_clear(sheet->metrics);
     for (uint32_t i = 0; i < n; i++) {
-        if (samples[i].id < 1 || samples[i].id > known)
+        if (samples[i].id < 1 || samples[i].id > known) {
+            sheet->left_out++;
             continue;
+        }
         const struct adp_series *s = adp_metrics_at(interned, samples[i].id - 1);
-        adp_metrics_add(sheet->metrics, s->name, s->labels, s->n_labels, samples[i].value,
-                        false, 0, NULL);
+        sheet->left_out +=
+            adp_metrics_add(sheet->metrics, s->name, s->labels, s->n_labels,
+                            samples[i].value, false, 0, NULL) < 0;
     }
     if (keep_ids(sheet, samples, n))
         settle(sheet, n, true);

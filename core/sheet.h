@@ -30,6 +30,9 @@ struct adp_sheet {
     char *text; /* owned; what was given by name, as it was given */
     size_t text_len, cap_text;
 
+    uint32_t
+        left_out; /* of what was given: it cannot be a series, or there are too many */
+
     uint32_t shape; /* its number; 0: none, it cannot be told in a record */
     bool again;     /* the same was given twice: it is worth telling */
     bool told;      /* a record of the lane says what that shape is */
@@ -43,7 +46,8 @@ struct adp_sheet {
 int adp_sheet_init(struct adp_sheet *sheet, uint32_t number);
 void adp_sheet_finish(struct adp_sheet *sheet);
 
-/* Puts these in, in place of what was there. One that cannot be a series is absent. [hot]:
+/* Puts these in, in place of what was there. One that cannot be a series is absent,
+ * and counted. [hot]:
  * allocates until it has held as many; 512 with 64 KiB of names never do. */
 void adp_sheet_fill(struct adp_sheet *sheet, const adp_metric *metrics, uint32_t n);
 /* The same by number: id i is series i - 1 of `interned`, which has `known`. */

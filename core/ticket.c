@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { FREE, WAITING, SETTLING, PHASE = 3, TRIES = 8, LOOKS = 4 };
+enum { FREE, WAITING, SETTLING, PHASE = 3, TRIES = 8, LOOKS = 4, ROUND = 8, WALKS = 64 };
 
 static uint64_t state_of(uint64_t use, unsigned phase)
 {
@@ -83,6 +83,43 @@ static void count_lost(struct adp_lane *lane)
     atomic_store_explicit(&lane->lost_tickets, n + 1, memory_order_relaxed);
 }
 
+/* Of the chain that an id of this hash is in, the newest turn. */
+static _Atomic uint32_t *head_of(_Atomic uint32_t *index, uint32_t mask, uint64_t hash)
+{
+    return index + ((uint32_t)hash & (ADP_INDEX_PER_TICKET * (mask + 1) - 1));
+}
+
+/* Of what waits on, when it is too old: invariant 4. */
+static void note_deadline(uint64_t *earliest_ns, const struct adp_ticket_slot *slot)
+{
+    if (slot->deadline_ns < *earliest_ns)
+        *earliest_ns = slot->deadline_ns;
+}
+
+/* Something that was linked again is too old, wherever it is: some slots of the lane at
+ * each decision, until all were looked at. */
+static void look_around(struct adp_lane *lane, struct adp_generations *generations,
+                        uint64_t now_ns)
+{
+    for (int i = 0; i < ROUND; i++) {
+        uint32_t at = lane->round++ & lane->ticket_mask;
+        struct adp_ticket_slot *slot = &lane->tickets[at];
+        uint64_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
+        if (at == 0)
+            lane->round_ns = UINT64_MAX;
+        if ((state & PHASE) == WAITING) {
+            if (now_ns <= slot->deadline_ns)
+                note_deadline(&lane->round_ns, slot);
+            else if (lose(slot, state >> 2, lane->call, generations, now_ns))
+                count_lost(lane);
+        }
+        if (at == lane->ticket_mask) {
+            lane->overdue_ns = lane->round_ns;
+            return;
+        }
+    }
+}
+
 /* Gives up what has waited too long, the oldest first: slots are taken in turn, so the
  * cursor follows next_ticket and stops at the first that may still wait. Several looks,
  * so that it catches up with a slot taken per decision. */
@@ -90,9 +127,10 @@ static void age(struct adp_lane *lane, struct adp_generations *generations,
                 uint64_t now_ns)
 {
     const uint32_t mask = lane->ticket_mask;
+    if (now_ns > lane->overdue_ns)
+        look_around(lane, generations, now_ns);
     if (lane->next_ticket - lane->sweep > mask)
-        lane->sweep =
-            lane->next_ticket - mask - 1; /* those before were emptied in turn */
+        lane->sweep = lane->next_ticket - mask - 1; /* those before were passed in turn */
     for (int i = 0; i < LOOKS && lane->sweep != lane->next_ticket; i++, lane->sweep++) {
         struct adp_ticket_slot *slot = &lane->tickets[lane->sweep & mask];
         uint64_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
@@ -106,45 +144,76 @@ static void age(struct adp_lane *lane, struct adp_generations *generations,
     }
 }
 
-/* The next slot in turn, emptied if need be; NULL when other threads hold all that we
- * tried. */
+/* Puts the slot of a turn before those of its chain; the head is still to be told. Release,
+ * here and for the turn: whoever sees that this slot is of another turn sees what was linked
+ * before that. */
+static void index_prepare(struct adp_ticket_slot *slot, _Atomic uint32_t *head)
+{
+    uint32_t older = atomic_load_explicit(head, memory_order_relaxed);
+    atomic_store_explicit(&slot->older, older, memory_order_release);
+}
+
+/* Its turn has come, and it waits: it is the newest of its chain from now on. What is
+ * written here nobody else writes, and whoever settles does not read. */
+static void link_again(struct adp_lane *lane, struct adp_ticket_slot *slot, uint32_t turn)
+{
+    uint64_t hash = atomic_load_explicit(&slot->id_hash, memory_order_relaxed);
+    _Atomic uint32_t *head = head_of(lane->index, lane->ticket_mask, hash);
+    if (slot->has_id)
+        index_prepare(slot, head);
+    atomic_store_explicit(&slot->turn, turn, memory_order_release);
+    if (slot->has_id) /* Release: whoever sees the turn here sees it in its slot. */
+        atomic_store_explicit(head, turn, memory_order_release);
+    note_deadline(&lane->overdue_ns, slot);
+    note_deadline(&lane->round_ns, slot);
+}
+
+/* A slot that waits, at its turn: passed by, or given up when it is too old, or when too
+ * many wait. True: passed by. */
+static bool pass(struct adp_lane *lane, struct adp_generations *generations,
+                 struct adp_ticket_slot *slot, uint64_t use, uint64_t now_ns,
+                 uint32_t turn)
+{
+    if (lane->steps && now_ns <= slot->deadline_ns) {
+        lane->steps--;
+        link_again(lane, slot, turn);
+        return true;
+    }
+    if (lose(slot, use, lane->call, generations, now_ns))
+        count_lost(lane);
+    return false;
+}
+
+/* The next slot in turn that waits for nothing; NULL when other threads hold all that we
+ * tried. Ends: each slot that is passed takes one of a lane's steps. */
 static struct adp_ticket_slot *next_slot(struct adp_lane *lane,
                                          struct adp_generations *generations,
                                          uint64_t now_ns, uint32_t *ret_turn)
 {
-    for (int i = 0; i < TRIES; i++) {
+    lane->steps += ADP_TICKET_STEPS;
+    if (lane->steps > lane->ticket_mask + 1)
+        lane->steps = lane->ticket_mask + 1;
+    for (int i = 0; i < TRIES;) {
         uint32_t turn = lane->next_ticket++;
         struct adp_ticket_slot *slot = &lane->tickets[turn & lane->ticket_mask];
         uint64_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
         if ((state & PHASE) == WAITING &&
-            lose(slot, state >> 2, lane->call, generations, now_ns))
-            count_lost(lane);
+            pass(lane, generations, slot, state >> 2, now_ns, turn))
+            continue;
         state = atomic_load_explicit(&slot->state, memory_order_acquire);
         if ((state & PHASE) == FREE) {
             *ret_turn = turn;
             return slot;
         }
+        i++;
     }
     return NULL;
-}
-
-/* Of the chain that an id of this hash is in, the newest turn. */
-static _Atomic uint32_t *head_of(_Atomic uint32_t *index, uint32_t mask, uint64_t hash)
-{
-    return index + ((uint32_t)hash & (ADP_INDEX_PER_TICKET * (mask + 1) - 1));
 }
 
 void adp_ticket_foresee(const struct adp_lane *lane, const struct adp_name *id)
 {
     __builtin_prefetch((const void *)head_of(lane->index, lane->ticket_mask, id->hash),
                        1);
-}
-
-/* Puts the slot of a turn before those of its chain; it is not WAITING yet. */
-static void index_prepare(struct adp_ticket_slot *slot, _Atomic uint32_t *head)
-{
-    uint32_t older = atomic_load_explicit(head, memory_order_relaxed);
-    atomic_store_explicit(&slot->older, older, memory_order_relaxed);
 }
 
 static void set_id(struct adp_ticket_slot *slot, const struct adp_name *id)
@@ -210,7 +279,7 @@ uint64_t adp_ticket_take(struct adp_lane *lane, struct adp_generations *generati
         set_id(slot, id);
         index_prepare(slot, head);
     }
-    atomic_store_explicit(&slot->turn, turn, memory_order_relaxed);
+    atomic_store_explicit(&slot->turn, turn, memory_order_release);
     atomic_store_explicit(&slot->id_hash, id->hash, memory_order_relaxed);
     tally(&lane->call->taken[generation->number % ADP_GENERATIONS]);
     /* Release: whoever claims sees all of the above. */
@@ -223,6 +292,11 @@ uint64_t adp_ticket_take(struct adp_lane *lane, struct adp_generations *generati
     return handle_of(lane->number, turn & mask, lane->first_use + use);
 }
 
+static uint64_t slot_hash(const struct adp_ticket_slot *slot)
+{
+    return atomic_load_explicit(&slot->id_hash, memory_order_relaxed);
+}
+
 static bool same_id(const struct adp_ticket_slot *slot, const struct adp_name *id)
 {
     char own[ADP_ID_MAX];
@@ -230,16 +304,36 @@ static bool same_id(const struct adp_ticket_slot *slot, const struct adp_name *i
     return memcmp(own, id->own, sizeof own) == 0;
 }
 
-/* Whether the slot, which had `state` when it was looked at, waits for this id since that
- * turn. What is read here is of that use if it can be claimed: until then the lane does
- * not write to it. */
-static bool waits_for(const struct adp_ticket_slot *slot, uint64_t state, uint32_t turn,
+/* Whether the slot, which had `state` when it was looked at, waits for this id. What is read
+ * here is of that use if it can be claimed: until then the lane does not write it. */
+static bool waits_for(const struct adp_ticket_slot *slot, uint64_t state,
                       const struct adp_name *id)
 {
-    return (state & PHASE) == WAITING &&
-           atomic_load_explicit(&slot->turn, memory_order_relaxed) == turn &&
-           atomic_load_explicit(&slot->id_hash, memory_order_relaxed) == id->hash &&
-           same_id(slot, id);
+    return (state & PHASE) == WAITING && slot_hash(slot) == id->hash && same_id(slot, id);
+}
+
+/* Claims the first slot that waits for this id in the chain from `turn` on, as far as to
+ * `seen`, which is older. Each step is to an older turn, so there are fewer than between
+ * the two. */
+static struct adp_ticket_slot *claim_in_chain(struct adp_ticket_slot *slots,
+                                              uint32_t mask, const struct adp_name *id,
+                                              uint32_t turn, uint32_t seen,
+                                              uint64_t *ret_use)
+{
+    for (;;) {
+        struct adp_ticket_slot *slot = &slots[turn & mask];
+        uint64_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
+        if (waits_for(slot, state, id) && claim(slot, state >> 2)) {
+            *ret_use = state >> 2;
+            return slot;
+        }
+        /* Acquire: with what tells that it was linked anew, its chain's head. */
+        uint32_t older = atomic_load_explicit(&slot->older, memory_order_acquire);
+        if (atomic_load_explicit(&slot->turn, memory_order_acquire) != turn ||
+            turn - older - 1 >= turn - seen - 1)
+            return NULL;
+        turn = older;
+    }
 }
 
 /* Looks an id up on one lane and claims its newest waiting slot: invariant 6. */
@@ -249,22 +343,24 @@ static struct adp_ticket_slot *claim_by_id(const struct adp_region *region, uint
 {
     struct adp_ticket_slot *slots = adp_region_tickets(region, lane);
     uint32_t mask = adp_region_shape(region)->tickets - 1;
-    uint32_t turn = atomic_load_explicit(
-        head_of(adp_region_index(region, lane), mask, id->hash), memory_order_acquire);
-    for (;;) {
-        struct adp_ticket_slot *slot = &slots[turn & mask];
-        uint64_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
-        if (waits_for(slot, state, turn, id) && claim(slot, state >> 2)) {
-            *ret_use = state >> 2;
-            *ret_i = turn & mask;
+    const _Atomic uint32_t *head =
+        head_of(adp_region_index(region, lane), mask, id->hash);
+    uint32_t newest = atomic_load_explicit(head, memory_order_acquire);
+    uint32_t seen = newest - mask - 1;
+    for (int i = 0; i < WALKS; i++) {
+        struct adp_ticket_slot *slot =
+            claim_in_chain(slots, mask, id, newest, seen, ret_use);
+        if (slot) {
+            *ret_i = (uint32_t)(slot - slots);
             return slot;
         }
-        uint32_t older = atomic_load_explicit(&slot->older, memory_order_relaxed);
-        if (atomic_load_explicit(&slot->turn, memory_order_relaxed) != turn ||
-            turn - older - 1 >= mask)
+        uint32_t now = atomic_load_explicit(head, memory_order_acquire);
+        if (now == newest)
             return NULL;
-        turn = older;
+        seen = now - newest > mask ? now - mask - 1 : newest;
+        newest = now;
     }
+    return NULL;
 }
 
 static struct adp_ticket_slot *claim_by_handle(const struct adp_region *region,
@@ -442,4 +538,9 @@ void adp_ticket_resume(struct adp_lane *lane)
     lane->first_use = first_of(lane->region);
     lane->next_ticket = next_turn(slots, n);
     lane->sweep = lane->next_ticket ? lane->next_ticket - n : 0;
+    lane->steps = n;
+    lane->round = 0;
+    /* Of those that were there, however long: looked at first. */
+    lane->overdue_ns = lane->next_ticket ? 0 : UINT64_MAX;
+    lane->round_ns = UINT64_MAX;
 }

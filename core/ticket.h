@@ -7,30 +7,49 @@
  *
  *              take                    claim (any lane)
  *     FREE ───────────► WAITING ───────────────► SETTLING ──► FREE
- *                          └── too old, or next in turn: LOST ──┘
+ *                          └── too old, or too many wait: LOST ──┘
  *
  *  1. Whoever moves WAITING → SETTLING (compare and swap) settles, alone: so each ticket
  *     has exactly one outcome.
  *  2. Only the lane's thread takes; anybody claims.
- *  3. Bounded: at most `tickets` of a lane wait; one more makes the oldest LOST.
- *  4. Every decision of the lane, refusals too, ages its tickets: the oldest first.
- *     What waits is found, by its handle and by its id.
+ *  3. Bounded: at most `tickets` of a lane wait. When the turn comes to a slot that waits,
+ *     the lane leaves it, links it again as the newest of its chain, under this turn, and
+ *     goes on to the next. Each admission gains ADP_TICKET_STEPS such steps, of which as many
+ *     as slots are kept; without one the slot at hand is LOST and taken. So nothing is LOST
+ *     before its time while each time around finds a slot that is free for 64 that wait,
+ *     however many requests come and go; 63 of 64 slots may wait for good.
+ *  4. Every decision of the lane, refusals too, ages its tickets: a cursor follows the
+ *     turns, and stops at the first that may still wait. Those that were linked again are
+ *     older than their turn says: once one of them is too old, all slots are looked at, some
+ *     at each decision. What waits is found, by its handle and by its id.
  *  5. Each slot that is taken is counted to its generation before the lane leaves it, and
  *     counted as settled after its outcomes are delivered (adp_generation_waiting).
  *  6. Ids are found by chains through the slots, one per bucket of hashes, the newest turn
- *     first: the index has its head, each slot the turn before it. Only the lane's thread
- *     writes either, and nothing is ever taken out. That suffices:
- *     a. Slots are used again in turn. So while a request waits, no slot of a newer turn is
- *        used again, and the way from the head to it stays as it is, whatever the lane
- *        takes meanwhile. (A slot that is being settled when its turn comes is passed by;
- *        it does not wait, and will not: who claims has compared before.)
- *     b. A slot that is not of the turn that led to it, any more or yet, ends the chain:
- *        by a. nothing that is older waits.
- *     c. What was read while the lane wrote it may lead into another chain; by a. there is
- *        nothing left to be missed then. Each step is to an older turn by less than all
- *        slots, so there are at most as many steps as slots.
- *     d. What is claimed is what was compared: the lane writes only to slots that are FREE,
- *        and a use that is still WAITING when it is claimed was not FREE in between. */
+ *     first: the index has its head, each slot the turn before it. A turn's slot is that of
+ *     its lowest bits. Only the lane's thread writes either, and nothing is ever taken out.
+ *     That suffices:
+ *     a. Turns come in order, and a slot is taken or linked again at its turn only. So while
+ *        a request waits under a turn, no slot of a newer turn is touched, and the way from
+ *        the head to it stays as it is, whatever the lane takes meanwhile. (A slot that is
+ *        being settled when its turn comes is passed by; it does not wait, and will not: who
+ *        claims has compared before.)
+ *     b. When a slot is touched, everything older in its chain was passed before: linked
+ *        again, nearer to the head, or gone. So a slot that is not of the turn that led to
+ *        it, any more or yet, ends the chain as far as it was there when the walk began.
+ *     c. What was linked again since then is newer than the head that the walk began with.
+ *        So who finds nothing looks at the head once more, and, when it is another, walks
+ *        from there as far as to the one before. Whoever sees a slot's new turn, or where it
+ *        leads, sees the heads of all that was linked before (release, acquire). Each such
+ *        walk is of what the lane linked during the one before; after WALKS of them, which
+ *        the lane would have to outrun each time, it gives up.
+ *     d. What was read while the lane wrote it may lead into another chain; by b. there is
+ *        nothing left to be missed then. Each step is to an older turn, by less than all
+ *        slots together, so there are at most as many steps as slots, and no way around in a
+ *        circle. The id is compared before the turns are: a slot that is linked again while
+ *        a walk comes to it is found all the same.
+ *     e. What is claimed is what was compared: of a slot that is not FREE the lane writes
+ *        only turn and older, and a use that is still WAITING when it is claimed was not
+ *        FREE in between. */
 #ifndef ADP_CORE_TICKET_H
 #define ADP_CORE_TICKET_H
 
@@ -39,6 +58,7 @@
 
 #define ADP_TICKET_NO_SLOT                                                               \
     0xffffffu /* in a handle: nothing waits, the number is only a name */
+#define ADP_TICKET_STEPS 64u
 
 /* Has on its way what adp_ticket_take will look up for this id. [hot], the lane's thread. */
 void adp_ticket_foresee(const struct adp_lane *lane, const struct adp_name *id);

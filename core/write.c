@@ -618,6 +618,10 @@ static void put_metrics(struct adp_line *to, const struct adp_rec_decision *r,
     } else if (r->flags & ADP_REC_INLINE) {
         adp_line_key(to, "metrics");
         adp_keys_write(keys, parts->series, parts->series_len, to);
+        if (r->shape && !(r->flags & ADP_REC_TELLS)) {
+            adp_line_key(to, "metrics_omitted");
+            adp_line_u64(to, r->shape);
+        }
     } else if (inline_metrics && seen && seen->metrics) {
         adp_line_key(to, "metrics");
         adp_line_put(to, seen->metrics, seen->metrics_len);

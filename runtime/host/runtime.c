@@ -158,15 +158,34 @@ int adp_host_open_config_take(adp_runtime **ret, struct adp_config *config,
     return open_config(ret, config, NULL, options, errors);
 }
 
+/* A thread is not cancelled before either has returned: it would leave half of it. */
+static int forbid_cancel(void)
+{
+    int before;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    return before;
+}
+
+static int allow_cancel(int before, int code)
+{
+    int ours;
+    pthread_setcancelstate(before, &ours);
+    return code;
+}
+
 int adp_runtime_open(adp_runtime **ret, const char *path, adp_errors *errors)
 {
-    return adp_host_open(ret, path, NULL, errors);
+    adp_errors_free(errors);
+    int before = forbid_cancel();
+    return allow_cancel(before, adp_host_open(ret, path, NULL, errors));
 }
 
 int adp_runtime_open_text(adp_runtime **ret, const char *text, const char *name,
                           adp_errors *errors)
 {
-    return adp_host_open_text(ret, text, name, ".", NULL, errors);
+    int before = forbid_cancel();
+    adp_errors_free(errors);
+    return allow_cancel(before, adp_host_open_text(ret, text, name, ".", NULL, errors));
 }
 
 const struct adp_config *adp_host_config(const adp_runtime *rt)
@@ -211,15 +230,21 @@ int adp_host_lock(adp_runtime *rt, adp_error *err)
         return adp_error_set(err, ADP_ESTATE,
                              "this thread is in a call of the runtime already: a "
                              "function that is a source must not call it");
+    int before;
+    /* A call that ended in the middle would leave it locked. */
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
     pthread_mutex_lock(&rt->control_mutex);
+    rt->cancel_state = before;
     atomic_store_explicit(&rt->within, pthread_self(), memory_order_relaxed);
     return 0;
 }
 
 void adp_host_leave(adp_runtime *rt)
 {
+    int before = rt->cancel_state, ours;
     atomic_store_explicit(&rt->within, 0, memory_order_relaxed);
     pthread_mutex_unlock(&rt->control_mutex);
+    pthread_setcancelstate(before, &ours);
 }
 
 /* --- start --- */
@@ -602,13 +627,14 @@ int adp_runtime_close(adp_runtime *rt, adp_error *err)
         return 0;
     if (adp_host_is_inherited(rt) || adp_host_is_within(rt))
         return adp_host_enter(rt, err);
+    int before = forbid_cancel();
     for (uint32_t i = 0; rt->region && i < adp_region_shape(rt->region)->lanes; i++)
         if (rt->lane[i])
             rt->settled_lost += adp_ticket_lose_all(rt->region, i + 1, &rt->generations,
                                                     rt->clock.mono_ns(rt->clock.ctx));
     int code = adp_log_close(rt->log, err);
     free_all(rt);
-    return code;
+    return allow_cancel(before, code);
 }
 
 size_t adp_error_print(const adp_error *err, char *to, size_t cap)

@@ -103,6 +103,7 @@ struct adp_runtime {
     /* Lets in one [control] call at a time; guards all of the above once started. */
     pthread_mutex_t control_mutex;
     _Atomic pthread_t within; /* who has it; 0: nobody */
+    int cancel_state;         /* whether that thread could be cancelled before */
     /* Guards `lane`, `lane_open`, `tally_of` and `n_tally`: opening, closing and counting; `edition`, `oldest`
      * and `settled_lost` too, for counting. Taken after control_mutex. */
     pthread_mutex_t lanes_mutex;
@@ -125,7 +126,8 @@ static inline bool adp_host_is_recording(const struct adp_runtime *rt)
 
 /* Whether this thread is in a [control] call: one of the host's own functions calls. */
 bool adp_host_is_within(const struct adp_runtime *rt);
-/* Begins a [control] call, which adp_host_leave ends. ADP_ESTATE: this thread is in one. */
+/* Begins a [control] call, which adp_host_leave ends; until then the thread is not cancelled.
+ * ADP_ESTATE: this thread is in one. */
 int adp_host_lock(struct adp_runtime *rt, struct adp_error *err);
 /* The same on a started runtime that is this process's. ADP_ESTATE. */
 int adp_host_enter(struct adp_runtime *rt, struct adp_error *err);

@@ -857,6 +857,67 @@ START_TEST(a_snapshot_that_the_ring_does_not_take_is_there_without_its_metrics)
 }
 END_TEST
 
+/* Of four: no name, a label twice, one that only a record cannot hold; and a good one, from
+ * which, as from the long one, the signal is read: the larger. */
+START_TEST(metrics_that_are_left_out_of_a_line_are_counted_in_it)
+{
+    static char text[(1 << 16) + 1];
+    memset(text, 'x', 1 << 16);
+    const char *const twice[] = { "a", "1", "a", "2", NULL };
+    const char *const large[] = { "a", text, NULL };
+    const char *kv = "vllm:kv_cache_usage_perc";
+    const adp_metric metrics[] = {
+        { "", NULL, 1 }, { kv, twice, 0.99 }, { kv, large, 0.97 }, { kv, NULL, 0.5 }
+    };
+    struct adp_facts facts = { .size = sizeof facts, .request_id = "r1" };
+    struct adp_decision d;
+    open_with(&kv_wall_policy, NULL);
+    for (int i = 0; i < 3; i++) { /* the same again: no less is said */
+        adp_sheet_fill(adp_lane_sheet(stage.lane[0]), metrics, 4);
+        adp_decide(stage.lane[0], &stage.generations, &facts, stage.lane[0]->now, &d,
+                   NULL);
+        ck_assert_uint_eq(d.status, 503);
+    }
+    adp_sheet_fill(adp_lane_sheet(stage.lane[0]), &metrics[3], 1);
+    adp_decide(stage.lane[0], &stage.generations, &facts, stage.lane[0]->now, &d, NULL);
+    json_t *all = stage_lines(&stage);
+    for (size_t i = 0; i < 4; i++) {
+        json_t *line = stage_line(all, "verdict", i);
+        json_t *omitted = json_object_get(line, "metrics_omitted");
+        json_t *signals = json_object_get(line, "signals");
+        ck_assert_uint_eq(json_object_size(json_object_get(line, "metrics")), 1);
+        ck_assert(json_real_value(json_object_get(signals, "kv_pressure")) ==
+                  (i < 3 ? 0.97 : 0.5));
+        ck_assert_int_eq(omitted ? json_integer_value(omitted) : 0, i < 3 ? 3 : 0);
+    }
+    json_decref(all);
+}
+END_TEST
+
+/* More than can be read: all that came are counted. */
+START_TEST(metrics_beyond_those_that_are_read_are_counted)
+{
+    enum { MANY = ADP_METRICS_MAX_SERIES + 10 };
+    adp_metric *metrics = calloc(MANY, sizeof *metrics);
+    char(*name)[12] = calloc(MANY, sizeof *name);
+    struct adp_facts facts = { .size = sizeof facts, .request_id = "r1" };
+    struct adp_decision d;
+    ck_assert(metrics && name);
+    for (unsigned i = 0; i < MANY; i++) {
+        snprintf(name[i], sizeof name[i], "m%u", i);
+        metrics[i].name = name[i];
+    }
+    open_with(&kv_wall_policy, NULL);
+    adp_sheet_fill(adp_lane_sheet(stage.lane[0]), metrics, MANY);
+    adp_decide(stage.lane[0], &stage.generations, &facts, stage.lane[0]->now, &d, NULL);
+    json_t *all = stage_lines(&stage), *line = stage_line(all, "verdict", 0);
+    ck_assert_int_eq(json_integer_value(json_object_get(line, "metrics_omitted")), MANY);
+    json_decref(all);
+    free(metrics);
+    free(name);
+}
+END_TEST
+
 START_TEST(a_renamed_metric_is_read_published_or_given_with_the_request)
 {
     open_with(&kv_wall_policy, NULL);
@@ -944,6 +1005,8 @@ int main(void)
     tcase_add_test(t, metrics_that_would_make_a_line_too_long_are_left_out_of_it);
     tcase_add_test(t,
                    a_snapshot_that_the_ring_does_not_take_is_there_without_its_metrics);
+    tcase_add_test(t, metrics_that_are_left_out_of_a_line_are_counted_in_it);
+    tcase_add_test(t, metrics_beyond_those_that_are_read_are_counted);
     tcase_add_test(t, a_renamed_metric_is_read_published_or_given_with_the_request);
     tcase_add_test(t, counters_given_with_requests_grow_against_the_ones_before);
     suite_add_tcase(s, t);

@@ -25,7 +25,8 @@
  * thread that finds a policy of one thread at a time, or a reload that hands state over,
  * at work yields its core until that is done.
  *
- * Pointers may be NULL only where it is said; `err` and `errors` may always be.
+ * Pointers may be NULL only where it is said; `err` and `errors` may always be. A thread is not
+ * cancelled (pthread_cancel) inside a [control] call, but behind it.
  *
  * A decision never fails because of the log, and a policy's failure never reaches the
  * caller: `on_error` of the configuration answers in its place.
@@ -82,7 +83,8 @@ typedef struct adp_sample {
 /* A signal's value as the host knows it, in the signal's unit: NaN when it does not. What
  * is out of the signal's range counts as not known. Called by publish, refresh and reload
  * on their thread; must not call the runtime: [control] calls and stats answer ADP_ESTATE
- * from there, and do nothing. */
+ * from there, and do nothing. It must return: one that leaves by an exception or by longjmp leaves
+ * the runtime locked for good, so in C++ it is noexcept, and says NaN for what it has caught. */
 typedef double (*adp_source_fn)(void *user);
 
 /* What is known about a request. Strings are borrowed for the call; NULL: not known. */
@@ -142,7 +144,7 @@ typedef struct adp_stats {
     uint64_t dropped;      /* records lost because a ring was full */
     uint64_t lines, bytes; /* written to the log */
     uint64_t write_errors; /* failed writes; the bytes are kept and tried again */
-    uint64_t lost_tickets; /* no outcome in time, or too many were waiting */
+    uint64_t lost_tickets; /* no outcome in time, or too many were waiting at once */
     uint64_t faults;
     uint64_t generation;  /* of the configuration in force: 1, and 1 more each reload */
     uint64_t config;      /* its hash, as in the log's lines */
@@ -152,7 +154,7 @@ typedef struct adp_stats {
 /* --- Life --- */
 
 /* [control] Reads the configuration, loads the policies. On failure *ret is untouched and
- * every mistake is in `errors`. */
+ * every mistake is in `errors` (emptied first). */
 ADP_API int adp_runtime_open(adp_runtime **ret, const char *path, adp_errors *errors);
 /* [control] The same from text: `name` stands for the file in messages; paths in it are
  * relative to the current directory. */
@@ -238,11 +240,13 @@ ADP_API int adp_runtime_refresh(adp_runtime *rt, adp_error *err);
  * small: `ret` then says admit, nothing is recorded, and no policy was asked. */
 ADP_API int adp_lane_decide(adp_lane *lane, const adp_facts *facts, adp_decision *ret);
 /* [hot] Decides on these metrics, recorded with the request: up to 2 MiB of them, beyond
- * that the line says how many there were. */
+ * that the line says how many there were. Read are the first 65,536; one that adp_runtime_publish
+ * would refuse is left out, and the request is decided on the others. What is left out of the line
+ * is counted in it (`metrics_omitted`). */
 ADP_API int adp_lane_decide_with(adp_lane *lane, const adp_metric *metrics, uint32_t n,
                                  const adp_facts *facts, adp_decision *ret);
 /* [hot] The same, of interned metrics: the cheap way to give many. An id that was not given
- * out is left out. While ids and their order stay the same from one request of a lane to
+ * out is left out, and counted. While ids and their order stay the same from one request of a lane to
  * its next, only numbers are copied; the line in the log is the same as by name. */
 ADP_API int adp_lane_decide_ids(adp_lane *lane, const adp_sample *samples, uint32_t n,
                                 const adp_facts *facts, adp_decision *ret);
@@ -251,9 +255,19 @@ ADP_API int adp_lane_decide_ids(adp_lane *lane, const adp_sample *samples, uint3
  * (recorded all the same); ADP_EINVAL: `end` is none of DONE, FAILED, CANCELLED and 0,
  * or result->size is too small (nothing is recorded, the ticket waits on); ADP_ESTATE.
  *
- * At most 4,096 requests of a lane wait, ten minutes each, and over at most 15 reloads;
- * those beyond are LOST to their policy. Extras are recorded in their order up to 128 of
- * them and 4,096 bytes; what does not fit, or has no name, is left out. A handle is this
+ * Requests wait ten minutes each, and over at most 15 reloads, however many others come
+ * and go on their lane meanwhile; those beyond are LOST to their policy. A lane has 4,096
+ * places: up to 4,032 requests may wait for their whole time; when more do, an admission
+ * may make one of them LOST, not the oldest of all, but one.
+ *
+ * Of several that wait under one `request_id`, one call settles one: on the lane of the
+ * lowest number (`lane` in the lines) that has such a request, there the one that was
+ * admitted last; but of those behind which 4,000 or more others were admitted on the lane,
+ * or which are settled while it admits, any. Whoever has the handle settles the one that is
+ * meant.
+ *
+ * Extras are recorded in their order up to 128 of them and 4,096 bytes; what does not fit,
+ * or has no name, is left out. A handle is this
  * runtime's: one of another, or of an earlier run, is ADP_ENOENT but for one chance in 4 billion
  * (each runtime counts 32 bits of its handles from a random number; where one of two
  * counts happens to begin within the other's, which for N million requests of a lane is

@@ -6,6 +6,7 @@
 #include <check.h>
 #include <jansson.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -285,6 +286,67 @@ START_TEST(calls_at_the_wrong_time_say_so)
     ck_assert_int_eq(adp_runtime_publish_text(rt, "a 1\n", 4, NULL), ADP_ESTATE);
     ck_assert_int_eq(adp_runtime_start(rt, NULL), 0);
     ck_assert_int_eq(adp_runtime_start(rt, NULL), ADP_ESTATE);
+    ck_assert_int_eq(adp_runtime_close(rt, NULL), 0);
+}
+END_TEST
+
+START_TEST(a_list_with_old_mistakes_is_emptied_by_open)
+{
+    adp_runtime *rt = NULL;
+    char good[256];
+    ck_assert_int_lt(adp_runtime_open_text(&rt, "version: 2\n", "t.yaml", &errors), 0);
+    ck_assert_uint_gt(errors.n, 0);
+    snprintf(good, sizeof good,
+             "version: 1\nlog: none\npolicy: { use: kv_threshold, params: { threshold: "
+             "0.9 } }\n");
+    ck_assert_msg(adp_runtime_open_text(&rt, good, "t.yaml", &errors) == 0, "%s",
+                  all_errors());
+    ck_assert_uint_eq(errors.n, 0);
+    adp_runtime_close(rt, NULL);
+    ck_assert_int_lt(adp_runtime_open(&rt, "/nowhere/a.yaml", &errors), 0);
+    uint32_t once = errors.n;
+    ck_assert_int_lt(adp_runtime_open(&rt, "/nowhere/a.yaml", &errors), 0);
+    ck_assert_uint_eq(errors.n, once);
+}
+END_TEST
+
+static bool outlived[4];
+
+/* It is to be cancelled at once: at the first point where a thread may be. */
+static void *call_while_cancelled(void *arg)
+{
+    static const adp_metric metric = { "vllm:num_requests_waiting", NULL, 1 };
+    adp_runtime *rt = arg;
+    adp_errors bad = { 0 };
+    pthread_cancel(pthread_self());
+    adp_runtime_publish(rt, &metric, 1, NULL);
+    outlived[0] = true;
+    adp_runtime_flush(rt, NULL);
+    outlived[1] = true;
+    adp_runtime_reopen(rt, NULL);
+    outlived[2] = true;
+    adp_runtime_reload_text(rt, "version: 2\n", "t.yaml", &bad);
+    adp_errors_free(&bad);
+    outlived[3] = true;
+    pthread_testcancel();
+    return NULL;
+}
+
+START_TEST(a_thread_that_is_cancelled_ends_its_control_call_first)
+{
+    adp_runtime *rt =
+        start("policy: { use: kv_threshold, params: { threshold: 0.9 } }\n");
+    adp_lane *lane = lane_of(rt);
+    pthread_t thread;
+    void *end;
+    for (int i = 0; i < 100; i++)
+        decide(lane, "r");
+    ck_assert_int_eq(pthread_create(&thread, NULL, call_while_cancelled, rt), 0);
+    pthread_join(thread, &end);
+    ck_assert_ptr_eq(end, PTHREAD_CANCELED);
+    for (int i = 0; i < 4; i++)
+        ck_assert(outlived[i]);
+    ck_assert_int_eq(adp_runtime_flush(rt, NULL), 0);
     ck_assert_int_eq(adp_runtime_close(rt, NULL), 0);
 }
 END_TEST
@@ -740,6 +802,8 @@ int main(void)
     tcase_add_loop_test(t, a_threshold_out_of_reach_is_noted, 0,
                         (int)(sizeof reaches / sizeof reaches[0]));
     tcase_add_test(t, calls_at_the_wrong_time_say_so);
+    tcase_add_test(t, a_list_with_old_mistakes_is_emptied_by_open);
+    tcase_add_test(t, a_thread_that_is_cancelled_ends_its_control_call_first);
     tcase_add_test(t, whoever_wants_no_errors_gets_the_code);
     tcase_add_test(t, the_shipped_policy_refuses_at_its_threshold_and_the_line_says_all);
     tcase_add_test(t, a_parameter_left_to_the_schema_has_provenance_default);
