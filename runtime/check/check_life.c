@@ -3,6 +3,8 @@
  * one that could not be made does not either. */
 #include "runtime/check/checks.h"
 
+#include "core/glyph.h"
+#include "core/pen.h"
 #include "runtime/check/hooks.h"
 #include "runtime/check/process.h"
 #include "runtime/check/traffic.h"
@@ -170,34 +172,16 @@ static struct {
 
 static const char UNTOUCHED = 0x7f;
 
-static bool is_utf8(const char *text)
-{
-    size_t n = strlen(text);
-    for (size_t i = 0; i < n;) {
-        unsigned char c = (unsigned char)text[i];
-        size_t more = c < 0x80   ? 0
-                      : c < 0xc2 ? n
-                      : c < 0xe0 ? 1
-                      : c < 0xf0 ? 2
-                      : c < 0xf5 ? 3
-                                 : n;
-        for (size_t k = 1; k <= more; k++)
-            if (i + k >= n || ((unsigned char)text[i + k] & 0xc0) != 0x80)
-                return false;
-        i += 1 + more;
-    }
-    return true;
-}
-
 /* NULL: nothing is. The room is large enough for whole sentences. */
 static const char *what_is_wrong_with(const char *text)
 {
     size_t n = strlen(text);
-    for (size_t i = 0; i < n; i++)
-        if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f)
-            return "has control characters in it";
-    if (!is_utf8(text))
+    int bytes;
+    if (!adp_pen_keeps(text, n))
         return "is not UTF-8";
+    for (size_t i = 0; i < n; i += (size_t)bytes)
+        if (adp_glyph_steers(adp_glyph_at(text + i, &bytes)))
+            return "has control characters in it";
     if (n > 1 && isupper((unsigned char)text[0]) && islower((unsigned char)text[1]))
         return "begins with a capital";
     if (n && text[n - 1] == '.')

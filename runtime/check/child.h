@@ -45,8 +45,8 @@ struct adp_child {
     enum adp_child_hung hung;
     int number;    /* exit status, signal, or errno */
     bool finished; /* `work` came back */
-    char said
-        [200]; /* the last line it wrote to its standard error, or else printed; or "" */
+    /* The last line it wrote to its standard error, or else printed; or "". */
+    char said[200];
 };
 
 struct adp_child_limit {

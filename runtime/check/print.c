@@ -2,6 +2,7 @@
 /* The report, for people and for machines. */
 #include "runtime/check/check.h"
 
+#include "core/glyph.h"
 #include "core/pen.h"
 
 #include <jansson.h>
@@ -9,8 +10,22 @@
 
 static const char *const words[] = { "pass", "FAIL", "skip" };
 
+/* What comes from a policy, and a path: letters of any language, and nothing that drives a
+ * terminal or hides in a name. */
+static void put_plain(FILE *to, const char *text, size_t n)
+{
+    int bytes;
+    for (size_t i = 0; i < n; i += (size_t)bytes) {
+        uint32_t point = adp_glyph_at(text + i, &bytes);
+        if (adp_pen_keeps(text + i, (size_t)bytes) && !adp_glyph_hidden(point))
+            fwrite(text + i, 1, (size_t)bytes, to);
+        else
+            fputc('?', to);
+    }
+}
+
 /* `text` in lines of at most WIDTH bytes, the first behind `lead`, the others behind
- * `rest`; what comes from a policy cannot drive a terminal. */
+ * `rest`. */
 static void put_wrapped(FILE *to, const char *lead, const char *rest, const char *text)
 {
     enum { WIDTH = 74 };
@@ -24,8 +39,7 @@ static void put_wrapped(FILE *to, const char *lead, const char *rest, const char
             at = 0;
         }
         fputs(gap, to);
-        for (size_t i = 0; i < n; i++)
-            fputc(text[i] < 0x20 || text[i] > 0x7e ? '?' : text[i], to);
+        put_plain(to, text, n);
         at += strlen(gap) + n;
         text += n + strspn(text + n, " ");
     }
@@ -44,22 +58,11 @@ static void print_result(FILE *to, const struct adp_check_result *r)
     }
 }
 
-/* Letters of any language, and no byte that drives a terminal: neither C0 nor, in UTF-8,
- * C1. */
-static void put_plain(FILE *to, const char *text)
-{
-    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
-        bool c1 = c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0;
-        fputc(*c < 0x20 || *c == 0x7f || c1 ? '?' : *c, to);
-        c += c1;
-    }
-}
-
 void adp_check_print(FILE *to, const struct adp_check_report *report)
 {
-    put_plain(to, report->policy);
+    put_plain(to, report->policy, strlen(report->policy));
     fputs(report->policy[0] ? "  " : "", to);
-    put_plain(to, report->path);
+    put_plain(to, report->path, strlen(report->path));
     fputc('\n', to);
     for (uint32_t i = 0; i < report->n; i++)
         print_result(to, &report->results[i]);

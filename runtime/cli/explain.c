@@ -53,34 +53,41 @@ static const char *why_of(const struct adp_explained *e, uint32_t signal)
 static void print_verdict(const struct adp_explained *e)
 {
     const adp_decision *d = &e->decision;
-    printf("%s", verdict_word(d->policy_action));
+    adp_page_put(stdout, "%s", verdict_word(d->policy_action));
     if (e->why.reason)
-        printf(": %s, status %u", adp_reason_word(e->why.reason), e->why.status);
+        adp_page_put(stdout, ": %s, status %u", adp_reason_word(e->why.reason),
+                     e->why.status);
     if (e->why.retry_after_ms)
-        printf(", retry after %u ms", e->why.retry_after_ms);
-    printf("\n\n");
+        adp_page_put(stdout, ", retry after %u ms", e->why.retry_after_ms);
+    adp_page_put(stdout, "\n\n");
     if (d->fault)
-        printf("  fault     %s: the policy's answer could not be used, on_error spoke\n",
-               d->fault);
+        adp_page_put(
+            stdout,
+            "  fault     %s: the policy's answer could not be used, on_error spoke\n",
+            d->fault);
 }
 
 static void print_enforcement(const struct adp_explained *e)
 {
     double share = adp_host_config(e->runtime)->policies[0].enforce;
     const struct adp_loaded *policy = adp_host_policy(e->runtime, 0);
-    printf("  policy    %s%s%s\n", policy->policy.name, policy->policy.version ? " " : "",
-           policy->policy.version ? policy->policy.version : "");
-    printf("  arm       %s: ", e->why.governed ? "governed" : "ungoverned");
+    adp_page_put(stdout, "  policy    %s%s%s\n", policy->policy.name,
+                 policy->policy.version ? " " : "",
+                 policy->policy.version ? policy->policy.version : "");
+    adp_page_put(stdout, "  arm       %s: ", e->why.governed ? "governed" : "ungoverned");
     if (e->request_id)
-        printf("this request id falls on %s of a split that governs below %s\n",
-               adp_page_value(e->why.arm).text, adp_page_value(share).text);
+        adp_page_put(stdout,
+                     "this request id falls on %s of a split that governs below %s\n",
+                     adp_page_value(e->why.arm).text, adp_page_value(share).text);
     else
-        printf("without a request id a request is governed when enforce is 1, and it "
-               "is %s\n",
-               adp_page_value(share).text);
-    printf("  enforced  %s: the host is told %s, %u\n",
-           e->decision.enforced ? "yes" : "no", verdict_word(e->decision.action),
-           e->decision.status);
+        adp_page_put(
+            stdout,
+            "without a request id a request is governed when enforce is 1, and it "
+            "is %s\n",
+            adp_page_value(share).text);
+    adp_page_put(stdout, "  enforced  %s: the host is told %s, %u\n",
+                 e->decision.enforced ? "yes" : "no", verdict_word(e->decision.action),
+                 e->decision.status);
 }
 
 /* "kv_pressure >= 0.9" */
@@ -95,17 +102,18 @@ static void print_gate(const struct adp_gate_state *g, int width)
 {
     char words[160];
     gate_words(g, words, sizeof words);
-    printf("  rule %u  %-*s", g->rule, width, words);
+    adp_page_put(stdout, "  rule %u  %-*s", g->rule, width, words);
     if (!g->has_value)
-        printf("   absent: an absent signal holds no gate\n");
+        adp_page_put(stdout, "   absent: an absent signal holds no gate\n");
     else if (!g->has_threshold)
-        printf("   reads %s\n", adp_page_value(g->value).text);
+        adp_page_put(stdout, "   reads %s\n", adp_page_value(g->value).text);
     else if (g->held)
-        printf("   holds: reads %s, %s beyond\n", adp_page_value(g->value).text,
-               adp_page_value(g->distance).text);
+        adp_page_put(stdout, "   holds: reads %s, %s beyond\n",
+                     adp_page_value(g->value).text, adp_page_value(g->distance).text);
     else
-        printf("   does not hold: reads %s, %s short\n", adp_page_value(g->value).text,
-               adp_page_value(fabs(g->distance)).text);
+        adp_page_put(stdout, "   does not hold: reads %s, %s short\n",
+                     adp_page_value(g->value).text,
+                     adp_page_value(fabs(g->distance)).text);
 }
 
 /* What is disclosed, and the capacity that the engine tells where none is: one engine's, as
@@ -138,14 +146,15 @@ static void print_reach(const struct adp_explained *e)
             !adp_host_out_of_reach(&reach, g->signal, g->op, g->threshold, words))
             continue;
         if (isnan(read)) {
-            printf("  rule %u  %s\n", g->rule, words);
+            adp_page_put(stdout, "  rule %u  %s\n", g->rule, words);
             continue;
         }
         adp_reach_why(&reach, g->threshold, why);
-        printf("  rule %u  by capacity kv_pressure could not reach %s, yet it reads %s, "
-               "above the most that there can be: %s; so one of these is wrong\n",
-               g->rule, adp_page_value(g->threshold).text, adp_page_value(read).text,
-               why);
+        adp_page_put(
+            stdout,
+            "  rule %u  by capacity kv_pressure could not reach %s, yet it reads %s, "
+            "above the most that there can be: %s; so one of these is wrong\n",
+            g->rule, adp_page_value(g->threshold).text, adp_page_value(read).text, why);
     }
 }
 
@@ -159,7 +168,7 @@ static void print_gates(const struct adp_explained *e)
         int n = gate_words(&e->why.gates[i], words, sizeof words);
         width = n > width ? n : width;
     }
-    printf("\nGates: a rule refuses when all of its gates hold\n");
+    adp_page_put(stdout, "\nGates: a rule refuses when all of its gates hold\n");
     for (uint32_t i = 0; i < e->why.n_gates; i++)
         print_gate(&e->why.gates[i], width);
     print_reach(e);
@@ -183,11 +192,12 @@ static void print_outside(const struct adp_explained *e, uint32_t i,
     double lo, hi;
     enum adp_aggregate aggregate;
     adp_signals_range(signals(e), i, &lo, &hi);
-    printf(": %s, expected %s to %s", adp_page_value(r->outside).text,
-           adp_page_value(lo).text, adp_page_value(hi).text);
+    adp_page_put(stdout, ": %s, expected %s to %s", adp_page_value(r->outside).text,
+                 adp_page_value(lo).text, adp_page_value(hi).text);
     if (r->source >= 0)
-        printf(" in %s", adp_expr_text(adp_signals_source(
-                             signals(e), i, (uint32_t)r->source, &aggregate)));
+        adp_page_put(stdout, " in %s",
+                     adp_expr_text(adp_signals_source(signals(e), i, (uint32_t)r->source,
+                                                      &aggregate)));
 }
 
 /* Nobody supplies it and the policy does not ask for it. */
@@ -203,34 +213,36 @@ static void print_idle(const struct adp_explained *e)
     unsigned n = 0;
     for (uint32_t i = 0; i < e->why.n_signals; i++)
         if (is_idle(e, i))
-            printf("%s%s",
-                   n++ ? ", " : "  -- never_supplied: ", adp_signals_name(signals(e), i));
+            adp_page_put(stdout, "%s%s", n++ ? ", " : "  -- never_supplied: ",
+                         adp_signals_name(signals(e), i));
     if (n)
-        printf("\n");
+        adp_page_put(stdout, "\n");
 }
 
 static void print_signals(const struct adp_explained *e)
 {
-    printf("\nSignals: * is read by the policy\n");
+    adp_page_put(stdout, "\nSignals: * is read by the policy\n");
     for (uint32_t i = 0; i < e->why.n_signals; i++) {
         if (is_idle(e, i))
             continue;
         const char *mark = is_read(e, i) ? "*" : " ";
         const char *name = adp_signals_name(signals(e), i);
         if (is_present(e, i))
-            printf("%s %-16s %12s  from %s", mark, name,
-                   adp_page_value(e->why.value[i]).text,
-                   source_of(e, i) ? source_of(e, i) : "the host");
+            adp_page_put(stdout, "%s %-16s %12s  from %s", mark, name,
+                         adp_page_value(e->why.value[i]).text,
+                         source_of(e, i) ? source_of(e, i) : "the host");
         else
-            printf("%s %-16s %12s  absent: %s", mark, name, "--", why_of(e, i));
+            adp_page_put(stdout, "%s %-16s %12s  absent: %s", mark, name, "--",
+                         why_of(e, i));
         const struct adp_reading *r = e->why.readings ? &e->why.readings[i] : NULL;
         if (r && r->why == ADP_WHY_AMBIGUOUS && r->differ[0])
-            printf(" (series differ in %s)", r->differ);
+            adp_page_put(stdout, " (series differ in %s)", r->differ);
         if (r && r->why == ADP_WHY_OUT_OF_RANGE)
             print_outside(e, i, r);
         if (r && r->skipped && is_present(e, i))
-            printf(" (%u series left out: %s)", r->skipped, adp_why_word(r->skipped_why));
-        printf("\n");
+            adp_page_put(stdout, " (%u series left out: %s)", r->skipped,
+                         adp_why_word(r->skipped_why));
+        adp_page_put(stdout, "\n");
     }
     print_idle(e);
 }

@@ -44,24 +44,50 @@ gate_cc()
 }
 
 # A look in every dialect that matches. What depends on a dialect alone is seen by the tokens and the
-# helpers, in all; the witness's table is C's, whose initializers need no order.
-gate_everywhere() # PATTERN COMMAND...
+# helpers, in all; the witness's table is C's, whose initializers need no order. With optimisation
+# both headers are looked at again only where the preprocessor makes something else of one.
+gate_everywhere() # PATTERN COMMAND HEADER RELEASED MINOR
 {
     gate_pattern=$1
     shift
     for gate_dialect in $(gate_dialects); do
         # shellcheck disable=SC2254 # a pattern
         case $gate_dialect in $gate_pattern) ;; *) continue ;; esac
+        if test "${gate_dialect##*:}" = -O2 && gate_reads_as "${gate_dialect%:*}:-O0" "$2" "$4" &&
+            gate_reads_as "${gate_dialect%:*}:-O0" "$3" "$4"; then
+            continue
+        fi
         "$@" || { echo "read as $gate_dialect"; gate_dialect=; return 1; }
     done
     gate_dialect=
 }
 
-# The later minors to look at: each that the preprocessor makes something else of than of the one
-# before, declarations or macros, and the last. One run for all: between two readings, all that the
-# header defines is undefined again.
+# What gate_COMMAND_asked prints of a header, by its content, in this dialect: asked once. What fails,
+# or has something to say on standard error, is not remembered and asked each time.
+gate_remembered() # COMMAND HEADER MINOR [MORE]
+{
+    gate_memory=$claims_tmp/memory.$1.$3.${4-}.${gate_dialect:=ours:c:-O0}.$(cksum <"$2")
+    if test -e "$gate_memory"; then
+        cat "$gate_memory"
+        return
+    fi
+    gate_status=0
+    "gate_$1_asked" "$2" "$3" "${4-}" >"$claims_tmp/asked" 2>"$claims_tmp/asked.said" || gate_status=$?
+    cat "$claims_tmp/asked"
+    if test -s "$claims_tmp/asked.said"; then
+        cat "$claims_tmp/asked.said" >&2
+    elif test $gate_status -eq 0; then
+        mv "$claims_tmp/asked" "$gate_memory"
+    fi
+    return $gate_status
+}
+
+# How a header reads in MINOR and each later one: a sum over all that the preprocessor makes of it,
+# declarations and macros, then the later minors to look at: each that it makes something else of
+# than of the one before, and the last. One run for all: between two readings, all that the header
+# defines is undefined again.
 gate_last=99
-gate_later() # HEADER MINOR
+gate_readings_asked() # HEADER MINOR
 {
     {
         printf '#include <stddef.h>\n#include <stdint.h>\n'
@@ -76,13 +102,24 @@ gate_later() # HEADER MINOR
                         undefine, k, k, header
             }'
     } >"$claims_tmp/minors.c"
-    gate_cc -E -P -dD -w "$claims_tmp/minors.c" | awk -v from="$2" '
+    gate_cc -E -P -dD -w "$claims_tmp/minors.c" | sed -n '/^gate_minor /,$p' >"$claims_tmp/minors.i"
+    cksum <"$claims_tmp/minors.i"
+    awk -v from="$2" '
     function ended() { if (k != "" && k > from && block != before) print k; before = block; block = "" }
     /^gate_minor / { ended(); k = $2 + 0; next }
     /^#undef / || /^#define ADP_ABI_MINOR / || /^[[:space:]]*$/ { next }
     { block = block $0 "\n" }
-    END { ended() }' >"$claims_tmp/minors"
+    END { ended() }' "$claims_tmp/minors.i" >"$claims_tmp/minors"
     { cat "$claims_tmp/minors"; echo $gate_last; } | sort -nu
+}
+gate_reads_as() # DIALECT HEADER MINOR
+{
+    test "$(gate_remembered readings "$2" "$3" | sed 1q)" = \
+        "$(gate_dialect=$1 && gate_remembered readings "$2" "$3" | sed 1q)"
+}
+gate_later() # HEADER MINOR
+{
+    gate_remembered readings "$@" | sed 1d
 }
 
 # One token a line, near enough: a word or number, or one other character. Blanks do not count.
@@ -94,6 +131,10 @@ gate_split()
 # The declarations of a header: from what follows the types of C to the entry. What follows them is
 # inline: of these the meaning is promised, not the words (gate_helpers).
 gate_tokens() # HEADER MINOR
+{
+    gate_remembered tokens "$@"
+}
+gate_tokens_asked()
 {
     printf '#include <stddef.h>\n#include <stdint.h>\ngate_begins\n#include "%s"\n' "$1" |
         gate_cc -E -P -DADP_ABI_MINOR="$2" - | gate_split |
@@ -147,6 +188,10 @@ gate_text_here() # HEADER RELEASED MINOR
 # Each macro on a line, in tokens.
 gate_defined() # HEADER MINOR
 {
+    gate_remembered defined "$@"
+}
+gate_defined_asked()
+{
     gate_cc -E -dM -DADP_ABI_MINOR="$2" "$1" | grep '^#define ADP_' | LC_ALL=C sort |
         sed 's/[^A-Za-z0-9_]/ & /g; s/[[:space:]][[:space:]]*/ /g; s/^ # define //; s/ $//'
 }
@@ -175,11 +220,15 @@ gate_macros_here() # HEADER RELEASED MINOR
 }
 
 # What the witness of a header, compiled as MINOR, says of what minor AS had.
-gate_table() # HEADER MINOR OUTPUT [AS]
+gate_table() # HEADER MINOR AS
 {
-    gate_cc -DWITNESS_MAIN -DADP_ABI_MINOR="$2" -DWITNESS_MINOR="${4:-$2}" \
+    gate_remembered table "$@"
+}
+gate_table_asked()
+{
+    gate_cc -DWITNESS_MAIN -DADP_ABI_MINOR="$2" -DWITNESS_MINOR="$3" \
         -DPOLICY_HEADER="\"$1\"" -o "$claims_tmp/table" "$srcdir/tests/abi/witness.c" &&
-        "$claims_tmp/table" >"$3"
+        "$claims_tmp/table"
 }
 
 gate_constants() # HEADER RELEASED MINOR
@@ -189,8 +238,8 @@ gate_constants() # HEADER RELEASED MINOR
 gate_constants_here() # HEADER RELEASED MINOR
 {
     for k in "$3" $(gate_later "$1" "$3"); do
-        gate_table "$1" "$k" "$claims_tmp/today.table" "$3" || return
-        gate_table "$2" "$k" "$claims_tmp/released.table" "$3" || return
+        gate_table "$1" "$k" "$3" >"$claims_tmp/today.table" || return
+        gate_table "$2" "$k" "$3" >"$claims_tmp/released.table" || return
         diff "$claims_tmp/released.table" "$claims_tmp/today.table" || { echo "in minor $k"; return 1; }
     done
 }
@@ -212,14 +261,19 @@ gate_fields() # TOKENS
     ' "$1"
 }
 
-gate_places() # HEADER MINOR FIELDS OUTPUT
+# Where each of those fields lies, how large it is and of what class.
+gate_places() # HEADER MINOR FIELDS
+{
+    gate_remembered places "$1" "$2" "$(cksum <"$3")"
+}
+gate_places_asked() # of $claims_tmp/fields
 {
     {
         printf '#include <stdio.h>\n#include "%s"\nint main(void)\n{\n' "$1"
         awk '{
             of = "((" $1 " *)0)->" $2
             printf "printf(\"%s %s %%zu %%zu %%d %%zu\\n\", offsetof(%s, %s), sizeof(%s), " \
-                "__builtin_classify_type(%s), __alignof__(%s));\n", $1, $2, $1, $2, of, of, $1 }' "$3"
+                "__builtin_classify_type(%s), __alignof__(%s));\n", $1, $2, $1, $2, of, of, $1 }' "$claims_tmp/fields"
         echo 'return 0; }'
     } >"$claims_tmp/places.c"
     gate_cc -w -DADP_ABI_MINOR="$2" -o "$claims_tmp/places" "$claims_tmp/places.c" \
@@ -228,7 +282,7 @@ gate_places() # HEADER MINOR FIELDS OUTPUT
         sed 's/error: \(.*no member named\)/\1/' "$claims_tmp/places.said"
         return 1
     }
-    "$claims_tmp/places" >"$4"
+    "$claims_tmp/places"
 }
 
 gate_layout() # HEADER RELEASED MINOR
@@ -240,9 +294,10 @@ gate_layout_here() # HEADER RELEASED MINOR
     gate_tokens "$2" "$3" >"$claims_tmp/released.tokens"
     gate_fields "$claims_tmp/released.tokens" >"$claims_tmp/fields"
     test "$(wc -l <"$claims_tmp/fields")" -gt 80 || { echo "few fields found"; return 1; }
-    gate_places "$2" "$3" "$claims_tmp/fields" "$claims_tmp/released.places" || return
+    gate_places "$2" "$3" "$claims_tmp/fields" >"$claims_tmp/released.places" || { cat "$claims_tmp/released.places"; return 1; }
     for k in "$3" $(gate_later "$1" "$3"); do
-        gate_places "$1" "$k" "$claims_tmp/fields" "$claims_tmp/today.places" || { echo "in minor $k"; return 1; }
+        gate_places "$1" "$k" "$claims_tmp/fields" >"$claims_tmp/today.places" ||
+            { cat "$claims_tmp/today.places"; echo "in minor $k"; return 1; }
         diff "$claims_tmp/released.places" "$claims_tmp/today.places" || { echo "in minor $k"; return 1; }
     done
 }

@@ -326,6 +326,49 @@ START_TEST(the_report_as_text_says_what_was_seen_and_how_to_mend_it)
 }
 END_TEST
 
+/* Each row: a text, and what a terminal may get of it. */
+static const struct {
+    const char *text, *printed;
+} shown[] = {
+    { "gr\xc3\xb6\xc3\x9f"
+      "er",
+      "gr\xc3\xb6\xc3\x9f"
+      "er" },
+    { "\x1b[31m", "?[31m" },
+    { "\xc2\x9b"
+      "31m",
+      "?31m" }, /* CSI, of C1 */
+    { "\x9b"
+      "31m",
+      "?31m" }, /* the same, for a terminal of bytes */
+    { "p\xe2\x80\xae"
+      "os.",
+      "p?os." },                     /* what follows reads from the right */
+    { "p\xe2\x80\x8b.so", "p?.so" }, /* a blank of no width */
+    { "p\xff.so", "p?.so" },
+    { "p\xed\xa0\x80.so", "p?.so" }, /* U+D800, which UTF-8 has not */
+};
+
+START_TEST(nothing_in_the_report_drives_a_terminal_or_hides)
+{
+    char expected[200];
+    memset(&report, 0, sizeof report);
+    snprintf(report.path, sizeof report.path, "%s", shown[_i].text);
+    snprintf(report.policy, sizeof report.policy, "%s", shown[_i].text);
+    report.n = report.skipped = 1;
+    report.results[0] = made_up("A1", ADP_CHECK_SKIP);
+    snprintf(report.results[0].seen, ADP_CHECK_SEEN, "%s", shown[_i].text);
+    const char *as = shown[_i].printed;
+    snprintf(expected, sizeof expected,
+             "%s  %s\nA1   skip  a title\n           %s\n"
+             "0 passed, 0 failed, 1 skipped; seed 0\n",
+             as, as, as);
+    char *text = print(as_text);
+    ck_assert_str_eq(text, expected);
+    free(text);
+}
+END_TEST
+
 START_TEST(the_report_as_json_holds_the_same)
 {
     make_up_a_report();
@@ -404,6 +447,8 @@ int main(void)
     tcase_add_loop_test(t, a_file_for_another_machine_fails_the_first_check_alone, 0,
                         sizeof heads / sizeof heads[0]);
     tcase_add_test(t, the_report_as_text_says_what_was_seen_and_how_to_mend_it);
+    tcase_add_loop_test(t, nothing_in_the_report_drives_a_terminal_or_hides, 0,
+                        sizeof shown / sizeof shown[0]);
     tcase_add_test(t, the_report_as_json_holds_the_same);
     tcase_add_test(t, the_page_lists_every_check_in_order_with_its_rule);
     suite_add_tcase(s, t);
