@@ -13,7 +13,7 @@ import sys
 import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from claims import claim, die_with_us, status  # noqa: E402
+from claims import claim, die_with_us, status, until  # noqa: E402
 
 work, program = sys.argv[1:]
 LOG = os.path.join(work, "ends.jsonl")
@@ -123,8 +123,10 @@ def main():
     first, rest = expecting(port)
     with connect(port) as uploads:
         uploads.sendall(head_of("leaves-uploading", "Content-Length: 1000\r\n") + b"{")
+        until(PATIENCE_S, lambda: "leaves-uploading" in heads)  # accepted, and forwarded
     with connect(port) as waits:
         waits.sendall(head_of("waits"))
+        until(PATIENCE_S, lambda: "waits" in heads)
     gateway.send_signal(signal.SIGTERM)  # it ends what it has begun
     gateway.wait(PATIENCE_S)
 
