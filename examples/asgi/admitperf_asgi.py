@@ -6,13 +6,19 @@
 or app.add_middleware(AdmitPerf) in Starlette and FastAPI. Before a request is handed on it asks
 the policy; one that is refused gets 503, 429 or 413, Retry-After, and the reason in an error as
 OpenAI's API has them. What is admitted passes through as it is, chunk for chunk, and its outcome
-is recorded: TTFT at the first byte of its body, and whether it ended, failed, or was given up by
-the client.
+is recorded when the last byte of its body is sent, not after background tasks: TTFT at the first,
+and whether it ended, failed, or was given up by the client. What is sent to a client that has left
+counts for nothing.
+
+To know that it has left, the server's messages are read here as they come and handed on in their
+order, also where the application asks for none: at most AHEAD of them wait for it. So a client
+that leaves before the application has read the rest of a long body is noticed later.
 
 The metrics are the application's own: its /metrics is asked, in this process, each INTERVAL_S.
 
 One runtime for each process, used by its event loop's thread alone, and opened at the first
-event: after a server has forked its workers.
+event: after a server has forked its workers. It is closed when the application has shut down, and
+what is asked after that passes undecided; where the application starts up again, a new one opens.
 """
 import asyncio
 import atexit
@@ -27,6 +33,7 @@ CONFIG = os.environ.get("ADMITPERF_CONFIG", "admitperf.yaml")
 LIBRARY = os.environ.get("ADMITPERF_LIBRARY", "libadmitperf.so.1")
 INTERVAL_S = float(os.environ.get("ADMITPERF_INTERVAL_S", "1"))
 PATHS = {"/v1/chat/completions", "/v1/completions", "/v1/messages", "/v1/responses"}
+AHEAD = 16  # messages; of uvicorn's, 64 KiB each
 
 # --- <admitperf/runtime.h>, as much of it as is used
 
@@ -95,8 +102,9 @@ class Runtime:
         return line.value.decode()
 
     def publish(self, page):
-        self.library.adp_runtime_publish_text(
-            self.runtime, page, ctypes.c_size_t(len(page)), None)
+        if self.runtime:
+            self.library.adp_runtime_publish_text(
+                self.runtime, page, ctypes.c_size_t(len(page)), None)
 
     def decide(self, facts):
         decision = Decision(size=ctypes.sizeof(Decision))
@@ -115,9 +123,19 @@ class Runtime:
             if self.library.adp_runtime_close(self.runtime, ctypes.byref(error)) < 0:
                 print("admitperf: " + self.say(error), file=sys.stderr)
         self.runtime = None
+        atexit.unregister(self.close)
 
 
 # --- the middleware
+
+
+def is_governed(scope):
+    """The path with root_path before it, as ASGI 3 has it and older servers do not; with or
+    without a slash at the end."""
+    if scope["type"] != "http" or scope["method"] != "POST":
+        return False
+    path, root = scope["path"].rstrip("/"), scope.get("root_path", "").rstrip("/")
+    return path in PATHS or (path.startswith(root) and path[len(root):] in PATHS)
 
 
 def facts_of(scope):
@@ -151,29 +169,48 @@ class Flight:
     def __init__(self, runtime, decision):
         self.runtime, self.decision = runtime, decision
         self.start = time.perf_counter()
-        self.first = None
+        self.first = self.left = None  # when
         self.status = 0
-        self.ended = self.left = False
+        self.ending = self.recorded = False
+
+    def sending(self, message):
+        # Servers disconnect what is answered: from here on that does not mean that it has left.
+        if not self.left:
+            self.ending = is_last(message)
 
     def sent(self, message):
+        if self.left:
+            return
         if message["type"] == "http.response.start":
             self.status = message["status"]
         elif message["type"] == "http.response.body":
             if self.first is None and message.get("body"):
                 self.first = time.perf_counter()
-            self.ended = not message.get("more_body", False)
+            if is_last(message):
+                self.record(DONE if self.status < 500 else FAILED, time.perf_counter())
 
-    def received(self, message):
-        if message["type"] == "http.disconnect" and not self.ended:
-            self.left = True
+    def leave(self):
+        if not self.left:
+            self.left = time.perf_counter()
 
-    def outcome(self):
-        result = Result(size=ctypes.sizeof(Result), ok=-1, present=HAS_TOTAL,
-                        total_ms=1e3 * (time.perf_counter() - self.start))
-        if self.ended:
-            result.end = DONE if self.status < 500 else FAILED
+    def disconnected(self):
+        if not self.ending:
+            self.leave()
+
+    def over(self):
+        """The application is through with it, whatever it has sent."""
+        if self.left:
+            self.record(CANCELLED, self.left)
         else:
-            result.end = CANCELLED if self.left else FAILED
+            self.record(FAILED, time.perf_counter())
+
+    def record(self, end, now):
+        if self.recorded:
+            return
+        self.recorded = True
+        # ok: whether it met its SLO is not known here. Left 0 it would say that it did not.
+        result = Result(size=ctypes.sizeof(Result), end=end, ok=-1, present=HAS_TOTAL,
+                        total_ms=1e3 * (now - self.start))
         if self.status:
             result.present |= HAS_STATUS
             result.status = self.status
@@ -183,18 +220,62 @@ class Flight:
         self.runtime.outcome(self.decision, result)
 
 
+def is_last(message):
+    return message["type"] == "http.response.body" and not message.get("more_body", False)
+
+
+class Listener:
+    """Reads the server's messages as they come and hands them on: a disconnect is then known
+    also where nobody asks. None is lost when an asker is cancelled, and one that is there is
+    had without waiting (Starlette's is_disconnected counts on both)."""
+
+    def __init__(self, receive, flight):
+        self.receive, self.flight = receive, flight
+        self.queue = asyncio.Queue(AHEAD)
+        self.task = None
+
+    def begin(self):
+        if self.task is None:
+            self.task = asyncio.get_running_loop().create_task(self.listen())
+
+    async def listen(self):
+        try:
+            while True:
+                message = await self.receive()
+                if message["type"] == "http.disconnect":
+                    self.flight.disconnected()
+                await self.queue.put(message)
+                if message["type"] == "http.disconnect":
+                    return
+        except Exception as error:  # the server's, for who asks
+            await self.queue.put(error)
+
+    async def ask(self):
+        self.begin()
+        message = await self.queue.get()
+        failed = isinstance(message, Exception)
+        if failed or message["type"] == "http.disconnect":
+            self.queue.put_nowait(message)  # the last there is: stays, for whoever else asks
+        if failed:
+            raise message
+        return message
+
+    def end(self):
+        if self.task is not None:
+            self.task.cancel()
+
+
 class AdmitPerf:
     def __init__(self, app):
         self.app = app
         self.runtime = self.publisher = None
+        self.closed = self.told = False
 
     async def __call__(self, scope, receive, send):
         if scope["type"] == "lifespan":
-            return await self.app(scope, receive, self.until_shutdown(send))
-        if (scope["type"] != "http" or scope["method"] != "POST"
-                or scope["path"] not in PATHS):
+            return await self.app(scope, receive, self.through_life(send))
+        if not is_governed(scope) or not self.is_open():
             return await self.app(scope, receive, send)
-        self.open()
         decision = self.runtime.decide(facts_of(scope))
         if not decision.admitted:
             for message in refusal(decision):
@@ -203,37 +284,61 @@ class AdmitPerf:
         await self.watch(Flight(self.runtime, decision), scope, receive, send)
 
     async def watch(self, flight, scope, receive, send):
-        async def watched_receive():
-            message = await receive()
-            flight.received(message)
-            return message
+        listener = Listener(receive, flight)
 
         async def watched_send(message):
-            await send(message)
+            flight.sending(message)
+            try:
+                await send(message)
+            except OSError:  # ASGI 2.4: the client has left
+                flight.leave()
+                raise
             flight.sent(message)
+            listener.begin()
 
+        # To receive is to tell a client that waits for it to go on: that is the application's.
+        if b"expect" not in dict(scope["headers"]):
+            listener.begin()
         try:
-            await self.app(scope, watched_receive, watched_send)
+            await self.app(scope, listener.ask, watched_send)
         except asyncio.CancelledError:
-            flight.left = True
+            flight.leave()
             raise
         finally:
-            flight.outcome()
+            listener.end()
+            flight.over()
 
     # --- the runtime's life
 
     def open(self):
         if self.runtime is None:
             self.runtime = Runtime(CONFIG)
+        if self.publisher is None or self.publisher.done():  # it ends with its loop
             self.publisher = asyncio.get_running_loop().create_task(self.publish())
 
-    def until_shutdown(self, send):
+    def close(self):
+        if self.runtime is not None:
+            self.publisher.cancel()
+            self.runtime.close()
+        self.runtime = self.publisher = None
+        self.closed, self.told = True, False
+
+    def is_open(self):
+        if not self.closed:
+            self.open()
+        elif not self.told:
+            self.told = True
+            print("admitperf: the application has shut down: what comes now passes undecided",
+                  file=sys.stderr)
+        return not self.closed
+
+    def through_life(self, send):
         async def watched(message):
             if message["type"] == "lifespan.startup.complete":
+                self.closed = False
                 self.open()
-            if message["type"] == "lifespan.shutdown.complete" and self.runtime:
-                self.publisher.cancel()
-                self.runtime.close()
+            if message["type"].startswith("lifespan.shutdown."):
+                self.close()
             await send(message)
         return watched
 

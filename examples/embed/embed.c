@@ -36,11 +36,13 @@ static bool read_page(const char *path, char *to, size_t cap, size_t *ret_len)
 static void ask(adp_lane *lane, const char *id)
 {
     adp_facts facts = { .size = sizeof facts, .request_id = id };
-    adp_result done = { .size = sizeof done,
-                        .end = ADP_DONE,
-                        .present = ADP_O_TTFT,
-                        .ok = 1,
-                        .ttft_ms = 180 };
+    adp_result done = {
+        .size = sizeof done,
+        .end = ADP_DONE,
+        .present = ADP_O_TTFT,
+        .ok = 1, /* met its SLO; 0, also when left out: not; -1: not known */
+        .ttft_ms = 180
+    };
     adp_decision d;
     adp_lane_decide(lane, &facts, &d);
     printf("%s: %u %s\n", id, d.status, d.admitted ? "admitted" : d.reason);

@@ -14,8 +14,9 @@
  *   ask       before the upstream is connected; the answer's status and Retry-After are the
  *             client's, the reason goes into the body
  *   TTFT      at the first byte behind the head: engines send heads before they have a token
- *   outcome   once for each admitted request: done, failed (the engine's side broke, or said
- *             5xx) or cancelled (the client left; the engine is told by closing) */
+ *   outcome   once for each admitted request: done, failed (the engine's side broke, cut its
+ *             answer, or said 5xx) or cancelled (the client left, while it sent or while it
+ *             was answered; the engine is told by closing) */
 #include <admitperf/runtime.h>
 
 #include <arpa/inet.h>
@@ -46,14 +47,25 @@ struct request {
     char id[80];
 };
 
+/* Where in an answer its next byte belongs. */
+enum place { HEAD, BODY, SIZE, CHUNK, CHUNK_END, TRAILER, WHOLE, BROKEN };
+
 /* What is seen of an answer as it passes. */
 struct answer {
-    char tail[7]; /* the last bytes: where a head or a chunked body may end */
-    char start[16];
-    size_t n_start;
-    int in_body;
+    enum place at;
+    char line
+        [256]; /* of a head, a chunk's size or a trailer; the rest of a longer one is not kept */
+    size_t n_line;
+    size_t n_seen;   /* bytes, of all */
+    uint32_t status; /* 0: none yet. Interim answers (1xx) come before it and are none */
+    int no_body;     /* it was asked by HEAD */
+    int chunked, has_length;
+    size_t left;    /* of the body, or of a chunk */
     double ttft_ms; /* below 0: no byte of a body yet */
 };
+
+/* Whose end forwarding broke at. */
+enum forwarded { FORWARDED, CLIENT_LEFT, ENGINE_BROKE };
 
 static int say(const adp_error *err)
 {
@@ -151,29 +163,36 @@ static int read_head(int client, struct request *r)
     }
 }
 
-/* The request line, our Connection, the other headers but theirs, the body. */
-static int forward(const struct request *r, int client, int upstream)
+/* The request line, our Connection, the other headers but theirs, the body. A client that
+ * waits to be told so is told to send it: here, where the request is admitted. */
+static enum forwarded forward(const struct request *r, int client, int upstream)
 {
     const char *line = strstr(r->head, "\r\n") + 2, *end;
+    size_t there = r->len - r->body_at;
     char bytes[16384];
     if (send_all(upstream, r->head, (size_t)(line - r->head)) < 0 ||
         send_all(upstream, "Connection: close\r\n", 19) < 0)
-        return -1;
+        return ENGINE_BROKE;
     for (; (end = strstr(line, "\r\n")) && end != line; line = end + 2)
         if (strncasecmp(line, "Connection:", 11) != 0 &&
+            strncasecmp(line, "Expect:", 7) != 0 &&
             send_all(upstream, line, (size_t)(end + 2 - line)) < 0)
-            return -1;
-    size_t there = r->len - r->body_at;
+            return ENGINE_BROKE;
     if (send_all(upstream, "\r\n", 2) < 0 ||
         send_all(upstream, r->head + r->body_at, there) < 0)
-        return -1;
+        return ENGINE_BROKE;
+    if (r->body_len > there && header(r, "Expect", bytes, sizeof bytes) &&
+        send_all(client, "HTTP/1.1 100 Continue\r\n\r\n", 25) < 0)
+        return CLIENT_LEFT;
     for (size_t left = r->body_len > there ? r->body_len - there : 0; left;) {
         ssize_t n = recv(client, bytes, left < sizeof bytes ? left : sizeof bytes, 0);
-        if (n <= 0 || send_all(upstream, bytes, (size_t)n) < 0)
-            return -1;
+        if (n <= 0)
+            return CLIENT_LEFT;
+        if (send_all(upstream, bytes, (size_t)n) < 0)
+            return ENGINE_BROKE;
         left -= (size_t)n;
     }
-    return 0;
+    return FORWARDED;
 }
 
 /* --- the answer --- */
@@ -197,47 +216,149 @@ static void refuse(int client, const adp_decision *d)
         send_all(client, body, (size_t)n);
 }
 
-static void look(struct answer *a, const char *bytes, size_t n, double start_ms)
+/* Where the body begins, now that the head has ended. */
+static enum place body_of(struct answer *a)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (a->in_body && a->ttft_ms < 0)
-            a->ttft_ms = now_ms() - start_ms;
-        if (a->n_start < sizeof a->start - 1)
-            a->start[a->n_start++] = bytes[i];
-        memmove(a->tail, a->tail + 1, sizeof a->tail - 1);
-        a->tail[sizeof a->tail - 1] = bytes[i];
-        a->in_body |= memcmp(a->tail + 3, "\r\n\r\n", 4) == 0;
+    if (a->status < 200) { /* interim: the answer's head is still to come */
+        a->status = 0;
+        return HEAD;
+    }
+    if (a->no_body || a->status == 204 || a->status == 304)
+        return WHOLE;
+    if (a->chunked)
+        return SIZE;
+    return a->has_length && a->left == 0 ? WHOLE : BODY;
+}
+
+/* "HTTP/1.1 200 …"; 0 when it is nothing of the kind. */
+static uint32_t status_of(const char *line)
+{
+    if (strncmp(line, "HTTP/1.", 7) != 0 || strlen(line) < 12 ||
+        strspn(line + 9, "0123456789") != 3)
+        return 0;
+    return (uint32_t)strtoul(line + 9, NULL, 10);
+}
+
+static enum place head_line(struct answer *a)
+{
+    const char *value = strchr(a->line, ':');
+    if (!a->status) {
+        a->status = status_of(a->line);
+        a->chunked = a->has_length = 0;
+        return a->status ? HEAD : BROKEN;
+    }
+    if (!a->line[0])
+        return body_of(a);
+    if (value && strncasecmp(a->line, "Content-Length:", 15) == 0) {
+        a->has_length = 1;
+        a->left = strtoul(value + 1, NULL, 10);
+    }
+    if (value && strncasecmp(a->line, "Transfer-Encoding:", 18) == 0)
+        a->chunked = strcasestr(value, "chunked") != NULL;
+    return HEAD;
+}
+
+/* A line has ended: which place the next byte is in. */
+static enum place next_place(struct answer *a)
+{
+    char *end;
+    switch (a->at) {
+    case HEAD:
+        return head_line(a);
+    case SIZE:
+        a->left = strtoul(a->line, &end, 16);
+        if (end == a->line)
+            return BROKEN;
+        return a->left ? CHUNK : TRAILER;
+    case CHUNK_END:
+        return SIZE;
+    default: /* TRAILER */
+        return a->line[0] ? TRAILER : WHOLE;
     }
 }
 
-/* The client has all of it, though the engine has not closed yet. */
-static int is_whole(const struct answer *a)
+static void look_at_line(struct answer *a, char c)
 {
-    return a->in_body && memcmp(a->tail, "\r\n0\r\n\r\n", 7) == 0;
+    if (c != '\n') {
+        if (c != '\r' && a->n_line < sizeof a->line - 1)
+            a->line[a->n_line++] = c;
+        return;
+    }
+    a->line[a->n_line] = '\0';
+    a->at = next_place(a);
+    a->n_line = 0;
 }
 
-/* Relays until the engine is done or either side is gone; enum adp_end. */
+/* A byte of the body, or of a chunk. */
+static void look_at_body(struct answer *a, double start_ms)
+{
+    if (a->ttft_ms < 0)
+        a->ttft_ms = now_ms() - start_ms;
+    if ((a->at == CHUNK || a->has_length) && --a->left == 0)
+        a->at = a->at == CHUNK ? CHUNK_END : WHOLE;
+}
+
+static void look(struct answer *a, const char *bytes, size_t n, double start_ms)
+{
+    a->n_seen += n;
+    for (size_t i = 0; i < n && a->at != WHOLE && a->at != BROKEN; i++) {
+        if (a->at == BODY || a->at == CHUNK)
+            look_at_body(a, start_ms);
+        else
+            look_at_line(a, bytes[i]);
+    }
+}
+
+/* The engine has closed. A body that says nothing of its length ends so; any other has been
+ * cut. */
+static int ends_by_closing(const struct answer *a)
+{
+    return a->at == BODY && !a->has_length;
+}
+
+/* Relays until the answer is whole or either side is gone; enum adp_end. What a client that
+ * has left is sent counts for nothing. */
 static uint32_t relay(int client, int upstream, struct answer *a, double start_ms)
 {
     char bytes[16384];
     struct pollfd both[2] = { { .fd = upstream, .events = POLLIN },
                               { .fd = client, .events = POLLRDHUP } };
-    for (;;) {
-        if (poll(both, 2, -1) < 0 && errno != EINTR)
+    while (a->at != WHOLE) {
+        if (poll(both, 2, -1) < 0) {
+            if (errno == EINTR)
+                continue;
             return ADP_FAILED;
-        if (both[1].revents && !both[0].revents)
-            return is_whole(a) ? ADP_DONE : ADP_CANCELLED;
-        if (!both[0].revents)
-            continue;
+        }
+        if (both[1].revents)
+            return ADP_CANCELLED;
         ssize_t n = recv(upstream, bytes, sizeof bytes, 0);
-        if (n < 0)
+        if (n < 0 || (n == 0 && !ends_by_closing(a)))
             return ADP_FAILED;
         if (n == 0)
-            return a->in_body && a->start[9] < '5' ? ADP_DONE : ADP_FAILED;
+            break;
         if (send_all(client, bytes, (size_t)n) < 0)
             return ADP_CANCELLED;
         look(a, bytes, (size_t)n, start_ms);
     }
+    return a->status < 500 ? ADP_DONE : ADP_FAILED;
+}
+
+/* Forwards and relays; enum adp_end. An engine that breaks while it is being sent to may have
+ * said why. */
+static uint32_t pass(struct gateway *g, int client, const struct request *r,
+                     struct answer *a, double start_ms)
+{
+    uint32_t end = ADP_FAILED;
+    int upstream = dial(g->upstream);
+    if (upstream >= 0) {
+        end = forward(r, client, upstream) == CLIENT_LEFT
+                  ? ADP_CANCELLED
+                  : relay(client, upstream, a, start_ms);
+        close(upstream);
+    }
+    if (end == ADP_FAILED && !a->n_seen)
+        send_all(client, "HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n", 47);
+    return end;
 }
 
 /* An admitted request, to its outcome. */
@@ -245,20 +366,14 @@ static void serve(struct gateway *g, adp_lane *lane, int client, const struct re
                   uint64_t id)
 {
     double start_ms = now_ms();
-    struct answer a = { .ttft_ms = -1 };
-    adp_result result = { .size = sizeof result, .end = ADP_FAILED, .ok = -1 };
-    int upstream = dial(g->upstream);
-    if (upstream >= 0 && forward(r, client, upstream) == 0)
-        result.end = relay(client, upstream, &a, start_ms);
-    else
-        send_all(client, "HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n", 47);
-    if (upstream >= 0)
-        close(upstream);
-    result.present = ADP_O_TOTAL;
+    struct answer a = { .ttft_ms = -1, .no_body = strncmp(r->head, "HEAD ", 5) == 0 };
+    /* ok: -1, not known here. An initializer's 0 would say that it missed its SLO. */
+    adp_result result = { .size = sizeof result, .present = ADP_O_TOTAL, .ok = -1 };
+    result.end = pass(g, client, r, &a, start_ms);
     result.total_ms = now_ms() - start_ms;
-    if (a.n_start > 12) {
+    if (a.status) {
         result.present |= ADP_O_STATUS;
-        result.status = (uint32_t)strtoul(a.start + 9, NULL, 10);
+        result.status = a.status;
     }
     if (a.ttft_ms >= 0) {
         result.present |= ADP_O_TTFT;
