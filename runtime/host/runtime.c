@@ -231,7 +231,9 @@ int adp_host_lock(adp_runtime *rt, adp_error *err)
                              "this thread is in a call of the runtime already: a "
                              "function that is a source must not call it");
     int before;
-    /* A call that ended in the middle would leave it locked. */
+    /* A call that ended in the middle would leave it locked. A thread that does nothing else
+     * is cancelled before it has begun. */
+    pthread_testcancel();
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
     pthread_mutex_lock(&rt->control_mutex);
     rt->cancel_state = before;

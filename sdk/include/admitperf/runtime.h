@@ -26,7 +26,7 @@
  * at work yields its core until that is done.
  *
  * Pointers may be NULL only where it is said; `err` and `errors` may always be. A thread is not
- * cancelled (pthread_cancel) inside a [control] call, but behind it.
+ * cancelled (pthread_cancel) inside a [control] call, but where it begins.
  *
  * A decision never fails because of the log, and a policy's failure never reaches the
  * caller: `on_error` of the configuration answers in its place.
