@@ -455,6 +455,19 @@ START_TEST(what_is_older_than_a_keep_that_was_lowered_goes)
 }
 END_TEST
 
+/* With 32 kept the folder is listed at each third rotation; not so while there is too much. */
+START_TEST(what_is_much_too_old_goes_at_rotations_that_would_not_list)
+{
+    for (unsigned i = 1; i <= 200; i++)
+        make(rotated_by(i, 1), "old\n");
+    ck_assert_int_eq(adp_logfile_move(&file, path, 4, 32, NULL), 0);
+    ck_assert_int_eq(put(&file, "1st\n2nd\n3rd\n4th\n"), 0);
+    ck_assert_uint_eq(n_files(), 1 + 32); /* 200 + 3 - 64 - 64 - 43 */
+    ck_assert_str_eq(content_of(rotated(2)), "1st\n");
+    ck_assert_str_eq(content_of(rotated(4)), "3rd\n");
+}
+END_TEST
+
 START_TEST(a_keep_that_is_lowered_while_it_writes_holds_at_the_next_rotation)
 {
     ck_assert_int_eq(adp_logfile_move(&file, path, 4, 1000, NULL), 0);
@@ -897,6 +910,7 @@ int main(void)
                         sizeof foreign / sizeof foreign[0]);
     tcase_add_test(t, the_newest_stay_and_at_most_a_sixteenth_more);
     tcase_add_test(t, what_is_older_than_a_keep_that_was_lowered_goes);
+    tcase_add_test(t, what_is_much_too_old_goes_at_rotations_that_would_not_list);
     tcase_add_test(t, a_keep_that_is_lowered_while_it_writes_holds_at_the_next_rotation);
     tcase_add_test(t, what_lies_there_is_found_by_who_comes_later);
     tcase_add_test(t, what_a_newcomer_rotates_is_not_too_old_for_who_rotated_much);
