@@ -431,6 +431,38 @@ START_TEST(settlers_find_everything_while_the_lane_takes)
 }
 END_TEST
 
+static _Atomic bool all_looked_for;
+
+static void *look_for_long(void *arg)
+{
+    (void)arg;
+    for (uint64_t k = 0; k < STAY; k += 8)
+        if (!settle(stage.lane[1], in_order(k, 2, STAY), shared.hash))
+            atomic_fetch_add(&shared.missed, 1);
+    all_looked_for = true;
+    return NULL;
+}
+
+/* One chain, or a few: each walk is long, and what it looks for is linked again before it. */
+START_TEST(what_is_linked_again_during_a_walk_is_found)
+{
+    pthread_t thread;
+    shared.hash = hashes[_i];
+    shared.missed = 0;
+    all_looked_for = false;
+    open_stage();
+    for (uint64_t i = 0; i < STAY; i++)
+        take(i, shared.hash);
+    pthread_create(&thread, NULL, look_for_long, NULL);
+    while (!all_looked_for)
+        settle_handle(stage.lane[0], take(STAY, shared.hash));
+    pthread_join(thread, NULL);
+    ck_assert_uint_eq(shared.missed, 0);
+    ck_assert_uint_eq(lost, 0);
+    stage_close(&stage);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("ticket");
@@ -453,6 +485,7 @@ int main(void)
     tcase_set_timeout(threads, 120);
     tcase_add_loop_test(threads, settlers_find_everything_while_the_lane_takes, 0,
                         HASHES);
+    tcase_add_loop_test(threads, what_is_linked_again_during_a_walk_is_found, 0, HASHES);
     suite_add_tcase(s, t);
     suite_add_tcase(s, threads);
     SRunner *r = srunner_create(s);
