@@ -215,8 +215,8 @@ static const struct {
     { "s2_too_many", "no more than 52" },
 };
 
-/* Under ASan malloc fills what it gives alike in every process. */
-static bool heap_is_even(void)
+/* Under ASan malloc fills what it gives alike in every process, and mlockall does nothing. */
+static bool is_sanitized(void)
 {
 #if defined __SANITIZE_ADDRESS__
     return true;
@@ -233,7 +233,7 @@ static bool is_mended_as_it_should(const char *file, const char *mend)
 {
     for (size_t i = 0; i < sizeof mends / sizeof mends[0]; i++)
         if (strcmp(mends[i].file, file) == 0 && !strstr(mend, mends[i].mend))
-            return heap_is_even() && strcmp(file, "l4_crashes") == 0;
+            return is_sanitized() && strcmp(file, "l4_crashes") == 0;
     return true;
 }
 
@@ -269,7 +269,8 @@ START_TEST(a_policy_fails_the_check_it_is_named_after_and_no_other)
     static struct adp_check_report report;
     struct adp_check_options options = rows[_i].options;
     char path[600], failed[120];
-    if (heap_is_even() && strcmp(rows[_i].file, "b2_uninitialised") == 0)
+    if (is_sanitized() && (strcmp(rows[_i].file, "b2_uninitialised") == 0 ||
+                           strcmp(rows[_i].file, "b13_locks_all") == 0))
         return;
     options.percent = PERCENT;
     snprintf(path, sizeof path, "%s/%s.so", GALLERY, rows[_i].file);
