@@ -334,6 +334,14 @@ static struct {
     int control;
 } caller;
 
+/* ASan does not hear of frames that cancelling unwinds, and takes what is there later for an
+ * overflow. */
+#if defined __SANITIZE_ADDRESS__
+static const bool can_cancel = false;
+#else
+static const bool can_cancel = true;
+#endif
+
 /* Does nothing else, so it is cancelled in, before or behind one of its calls. */
 static void *call_on_and_on(void *arg)
 {
@@ -347,6 +355,10 @@ static void *call_on_and_on(void *arg)
 
 START_TEST(a_thread_that_is_cancelled_leaves_the_runtime_to_the_others)
 {
+    if (!can_cancel) {
+        printf("skipped: cancelling: not under ASan\n");
+        return;
+    }
     adp_runtime *rt =
         start("policy: { use: kv_threshold, params: { threshold: 0.9 } }\n");
     adp_lane *lane = lane_of(rt);
