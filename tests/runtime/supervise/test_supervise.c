@@ -97,6 +97,14 @@ static void account(const struct field *f, int way, uint32_t by_fault, bool stri
     }
 }
 
+/* Under TSan a worker has grown far beyond its limit before it is seen, and is killed while it
+ * steps down. */
+#if defined __SANITIZE_THREAD__
+enum { SLOW_AND_LARGE = 1 };
+#else
+enum { SLOW_AND_LARGE = 0 };
+#endif
+
 static void load(const char *threads, int way)
 {
     bool hangs = strcmp(ways[way].policy, "crash_hang") == 0;
@@ -132,7 +140,7 @@ static void load(const char *threads, int way)
                       leaks ? 1 : 2); /* how far it grows between two looks varies */
     /* One thread cannot be within a read or a write when it dies in a policy; of several, the
      * others can, and only these connections are closed, and those that were being accepted. */
-    bool strict = *threads == '1' || leaks;
+    bool strict = *threads == '1' || (leaks && !SLOW_AND_LARGE);
     uint64_t closed = s.partly_read + s.partly_written;
     ck_assert_uint_eq(s.unheld, 0);
     ck_assert_uint_le(again, closed + (strict ? 0 : deaths));
