@@ -69,6 +69,29 @@ static const struct {
       ADP_NONE },
 };
 
+static struct adp_pool_rule rule_of(double engines, bool absent_saturated)
+{
+    return (struct adp_pool_rule) { .n_signals = N_SIGNALS,
+                                    .queue = QUEUE,
+                                    .kv = KV,
+                                    .queue_threshold = 5,
+                                    .kv_threshold = 0.8,
+                                    .engines = engines,
+                                    .absent_saturated = absent_saturated };
+}
+
+/* `saturation`: NaN where there is none. */
+static void pool_is(const struct adp_pool *pool, const char *claim, double saturation,
+                    double known, uint32_t binding)
+{
+    ck_assert_msg(pool->present == !isnan(saturation), "%s", claim);
+    if (pool->present)
+        ck_assert_msg(fabs(pool->saturation - saturation) < 1e-12, "%s: %.17g", claim,
+                      pool->saturation);
+    ck_assert_double_eq_tol(pool->known, known, 1e-12);
+    ck_assert_uint_eq(pool->binding, binding);
+}
+
 START_TEST(a_saturation_is_as_worked_out_by_hand)
 {
     double signal[N_SIGNALS] = { 77, 1e9, 1e9 }, engine[3 * N_SIGNALS];
@@ -91,21 +114,10 @@ START_TEST(a_saturation_is_as_worked_out_by_hand)
                             .replica = engine,
                             .replica_present = engine_present };
     for (unsigned saturated = 0; saturated < 2; saturated++) {
-        const struct adp_pool_rule rule = { .n_signals = N_SIGNALS,
-                                            .queue = QUEUE,
-                                            .kv = KV,
-                                            .queue_threshold = 5,
-                                            .kv_threshold = 0.8,
-                                            .engines = rows[_i].behind,
-                                            .absent_saturated = saturated };
+        const struct adp_pool_rule rule = rule_of(rows[_i].behind, saturated);
         struct adp_pool pool = adp_pool_read(&view, &rule);
-        double expected = rows[_i].saturation[saturated];
-        ck_assert_msg(pool.present == !isnan(expected), "%s", rows[_i].claim);
-        if (pool.present)
-            ck_assert_msg(fabs(pool.saturation - expected) < 1e-12, "%s: %.17g",
-                          rows[_i].claim, pool.saturation);
-        ck_assert_double_eq_tol(pool.known, rows[_i].known, 1e-12);
-        ck_assert_uint_eq(pool.binding, rows[_i].binding);
+        pool_is(&pool, rows[_i].claim, rows[_i].saturation[saturated], rows[_i].known,
+                rows[_i].binding);
         ck_assert_uint_eq(adp_pool_reason(&pool, &rule, false), ADP_R_SIGNAL_STALE);
         if (pool.binding != ADP_NONE)
             ck_assert_uint_eq(adp_pool_reason(&pool, &rule, true),
@@ -230,21 +242,10 @@ START_TEST(a_signal_that_no_engine_has_is_read_of_the_pool)
                             .replica = engine,
                             .replica_present = engine_present };
     for (unsigned saturated = 0; saturated < 2; saturated++) {
-        const struct adp_pool_rule rule = { .n_signals = N_SIGNALS,
-                                            .queue = QUEUE,
-                                            .kv = KV,
-                                            .queue_threshold = 5,
-                                            .kv_threshold = 0.8,
-                                            .engines = mixed[_i].behind,
-                                            .absent_saturated = saturated };
+        const struct adp_pool_rule rule = rule_of(mixed[_i].behind, saturated);
         struct adp_pool pool = adp_pool_read(&view, &rule);
-        double expected = mixed[_i].saturation[saturated];
-        ck_assert_msg(pool.present == !isnan(expected), "%s", mixed[_i].claim);
-        if (pool.present)
-            ck_assert_msg(fabs(pool.saturation - expected) < 1e-12, "%s: %.17g",
-                          mixed[_i].claim, pool.saturation);
-        ck_assert_double_eq_tol(pool.known, mixed[_i].known, 1e-12);
-        ck_assert_uint_eq(pool.binding, mixed[_i].binding);
+        pool_is(&pool, mixed[_i].claim, mixed[_i].saturation[saturated], mixed[_i].known,
+                mixed[_i].binding);
     }
 }
 END_TEST
