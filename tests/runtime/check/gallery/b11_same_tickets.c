@@ -3,35 +3,16 @@
  * the save: what comes back of the one settles what the other set. */
 #include "limits.h"
 
-#include <string.h>
-
-enum { SAVED = 3 * sizeof(uint64_t) };
-
-static const uint64_t magic = UINT64_C(0x74656b63697473);
-
 static void *create(const adp_setup *setup)
 {
     struct limited *s = limit_create(setup);
-    uint64_t saved[3];
-    if (s && setup->saved && setup->saved_len == SAVED) {
-        memcpy(saved, setup->saved, SAVED);
-        if (saved[0] == magic && saved[2] == ~saved[1])
-            s->last = saved[1];
-    }
+    uint64_t last;
+    if (s && limit_saved(setup, &last))
+        s->last = last;
     return s;
 }
 
-static uint64_t save(const void *self, void *to, uint64_t cap)
-{
-    const struct limited *s = self;
-    uint64_t saved[3] = { magic, s->last, ~s->last };
-    if (cap < SAVED)
-        return 0;
-    memcpy(to, saved, SAVED);
-    return SAVED;
-}
-
 GALLERY = {
-    GALLERY_HEAD,    .card = &limit_card,    .max_saved = SAVED,       .create = create,
-    .destroy = free, .decide = limit_decide, .outcome = limit_outcome, .save = save
+    GALLERY_HEAD,    .card = &limit_card,    .max_saved = LIMIT_SAVED, .create = create,
+    .destroy = free, .decide = limit_decide, .outcome = limit_outcome, .save = limit_save
 };

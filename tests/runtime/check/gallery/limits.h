@@ -6,7 +6,9 @@
 
 #include "gallery.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { LIMIT = 20 };
 
@@ -47,6 +49,31 @@ static inline void limit_outcome(void *self, const adp_outcome *o)
     for (int i = 0; i < LIMIT; i++)
         if (s->out[i] == o->ticket)
             s->out[i] = 0;
+}
+
+/* Saved: what the next ticket is numbered from, twice. */
+enum { LIMIT_SAVED = 3 * sizeof(uint64_t) };
+static const uint64_t limit_magic = UINT64_C(0x74656b63697473);
+
+static inline uint64_t limit_save(const void *self, void *to, uint64_t cap)
+{
+    const struct limited *s = self;
+    uint64_t saved[3] = { limit_magic, s->last, ~s->last };
+    if (cap < LIMIT_SAVED)
+        return 0;
+    memcpy(to, saved, LIMIT_SAVED);
+    return LIMIT_SAVED;
+}
+
+/* False: nothing was saved, or not by that. */
+static inline bool limit_saved(const adp_setup *setup, uint64_t *ret_last)
+{
+    uint64_t saved[3];
+    if (!setup->saved || setup->saved_len != LIMIT_SAVED)
+        return false;
+    memcpy(saved, setup->saved, LIMIT_SAVED);
+    *ret_last = saved[1];
+    return saved[0] == limit_magic && saved[2] == ~saved[1];
 }
 
 #endif
