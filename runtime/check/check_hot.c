@@ -28,20 +28,14 @@ static bool open_set(struct adp_play *play, const struct adp_subject *subject,
                      uint32_t set, uint64_t *seed, double param[ADP_MAX_PARAMS])
 {
     struct adp_start start = { .param = param };
-    struct adp_instance probe;
     adp_subject_params(subject, set < PRESENCES ? ADP_VALUES_TYPICAL : ADP_VALUES_RANDOM,
                        seed, param);
     struct adp_plan plan = { .seed = adp_subject_next(seed),
                              .presence = presences[set % PRESENCES],
                              .every_end = true,
                              .many = true };
-    if (set >= PRESENCES) {
-        adp_subject_create(&probe, subject, &start);
-        bool made = probe.made;
-        adp_subject_destroy(subject, &probe);
-        if (!made)
-            return false;
-    }
+    if (set >= PRESENCES && !adp_subject_takes(subject, &start))
+        return false;
     adp_play_open(play, subject, &plan, &start);
     return true;
 }

@@ -164,11 +164,9 @@ struct late {
 
 static void give_late(struct late *late, struct adp_play *play)
 {
-    struct adp_outcome o = { .size = sizeof o,
-                             .kind = late->next % 2 ? ADP_LOST : ADP_NOT_RUN,
-                             .ticket = late->ticket[late->next++],
-                             .now_ns = play->traffic.now_ns };
-    adp_subject_outcome(play->subject, &play->instance, &o);
+    uint32_t end = late->next % 2 ? ADP_LOST : ADP_NOT_RUN;
+    adp_subject_settle(play->subject, &play->instance, late->ticket[late->next++], end,
+                       play->traffic.now_ns);
 }
 
 /* What the forerunner sets and does not see again. */

@@ -267,15 +267,12 @@ static void give_config(const struct adp_subject *subject, const struct adp_star
 {
     struct adp_trial *trial = subject->trial;
     const struct adp_check_options *given = trial->options;
-    struct adp_instance probe;
     if (given->config)
         return;
     options->config = "{}";
     trial->options = options;
-    adp_subject_create(&probe, subject, start);
-    if (!probe.made)
+    if (!adp_subject_takes(subject, start))
         trial->options = given;
-    adp_subject_destroy(subject, &probe);
 }
 
 /* What one that has lived for n requests saves; *ret: owned by the caller, or NULL. */

@@ -171,6 +171,15 @@ void adp_subject_destroy(const struct adp_subject *subject, struct adp_instance 
     *i = (struct adp_instance) { 0 };
 }
 
+bool adp_subject_takes(const struct adp_subject *subject, const struct adp_start *start)
+{
+    struct adp_instance probe;
+    adp_subject_create(&probe, subject, start);
+    bool made = probe.made;
+    adp_subject_destroy(subject, &probe);
+    return made;
+}
+
 void adp_subject_decide(const struct adp_subject *subject,
                         const struct adp_instance *instance, const struct adp_view *view,
                         struct adp_answer *ret)
@@ -201,6 +210,16 @@ void adp_subject_outcome(const struct adp_subject *subject,
     else
         subject->policy->outcome(instance->self, outcome);
     adp_trial_at(subject->trial, ADP_CALL_NONE);
+}
+
+void adp_subject_settle(const struct adp_subject *subject,
+                        const struct adp_instance *instance, uint64_t ticket,
+                        uint32_t end, uint64_t now_ns)
+{
+    struct adp_outcome o = {
+        .size = sizeof o, .kind = end, .ticket = ticket, .now_ns = now_ns
+    };
+    adp_subject_outcome(subject, instance, &o);
 }
 
 const char *adp_subject_slot(const struct adp_subject *subject, uint32_t slot)
