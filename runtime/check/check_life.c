@@ -339,9 +339,7 @@ static void fail_saved(const struct adp_subject *subject, const struct adp_start
     if (!saved)
         return;
     adp_subject_must_create(&instance, subject, usual);
-    adp_trial_at(subject->trial, ADP_CALL_SAVE);
-    uint64_t len = p->save(instance.self, saved, p->max_saved);
-    adp_trial_at(subject->trial, ADP_CALL_NONE);
+    uint64_t len = adp_subject_save(subject, &instance, saved, p->max_saved);
     adp_subject_destroy(subject, &instance);
     start.saved = saved;
     start.saved_len = len ? len : 1;

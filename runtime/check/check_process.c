@@ -51,9 +51,7 @@ static void save(const struct watch *w, const struct adp_play *p)
     void *to = policy->save ? malloc((size_t)policy->max_saved + 1) : NULL;
     if (!to)
         return;
-    adp_trial_at(w->subject->trial, ADP_CALL_SAVE);
-    policy->save(p->instance.self, to, policy->max_saved);
-    adp_trial_at(w->subject->trial, ADP_CALL_NONE);
+    adp_subject_save(w->subject, &p->instance, to, policy->max_saved);
     free(to);
     look(w, "save");
 }

@@ -291,9 +291,7 @@ static void make_saved(const struct adp_subject *subject, const struct adp_start
     for (uint32_t i = 0; i < n; i++)
         adp_play_step(&play);
     adp_traffic_settle(&play.traffic, &play.instance, ADP_DONE);
-    adp_trial_at(subject->trial, ADP_CALL_SAVE);
-    *ret_len = p->save(play.instance.self, saved, p->max_saved);
-    adp_trial_at(subject->trial, ADP_CALL_NONE);
+    *ret_len = adp_subject_save(subject, &play.instance, saved, p->max_saved);
     adp_play_close(&play);
     if (*ret_len > p->max_saved)
         *ret_len = 0; /* that is another check's */

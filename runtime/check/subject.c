@@ -222,6 +222,15 @@ void adp_subject_settle(const struct adp_subject *subject,
     adp_subject_outcome(subject, instance, &o);
 }
 
+uint64_t adp_subject_save(const struct adp_subject *subject,
+                          const struct adp_instance *instance, void *to, uint64_t cap)
+{
+    adp_trial_at(subject->trial, ADP_CALL_SAVE);
+    uint64_t len = subject->policy->save(instance->self, to, cap);
+    adp_trial_at(subject->trial, ADP_CALL_NONE);
+    return len;
+}
+
 const char *adp_subject_slot(const struct adp_subject *subject, uint32_t slot)
 {
     return adp_loaded_signal(subject->loaded, slot).name;

@@ -91,6 +91,9 @@ void adp_subject_outcome(const struct adp_subject *subject,
 void adp_subject_settle(const struct adp_subject *subject,
                         const struct adp_instance *instance, uint64_t ticket,
                         uint32_t end, uint64_t now_ns);
+/* What save says it wrote of at most `cap` bytes; of a policy that has one. */
+uint64_t adp_subject_save(const struct adp_subject *subject,
+                          const struct adp_instance *instance, void *to, uint64_t cap);
 
 /* The slot's name, for messages. */
 const char *adp_subject_slot(const struct adp_subject *subject, uint32_t slot);
