@@ -356,8 +356,7 @@ static void take_result(struct adp_check_result *result, const struct run *run,
     } else if (child->finished) {
         result->status = ADP_CHECK_PASS;
     } else {
-        bool asked = child->end != ADP_CHILD_NONE && child->hung != ADP_HUNG_STARVING;
-        result->status = asked ? ADP_CHECK_FAIL : ADP_CHECK_SKIP;
+        result->status = adp_child_hindered(child) ? ADP_CHECK_SKIP : ADP_CHECK_FAIL;
         *ret_died = result->status == ADP_CHECK_FAIL;
         slate->mend = adp_trial_mend_of(child);
         say_death(result, run, child);

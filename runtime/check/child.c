@@ -293,6 +293,11 @@ void adp_child_run(struct adp_child *ret, struct adp_child_limit limit,
     read_output(ret, output);
 }
 
+bool adp_child_hindered(const struct adp_child *child)
+{
+    return child->end == ADP_CHILD_NONE || child->hung == ADP_HUNG_STARVING;
+}
+
 static void say_hung(enum adp_child_hung hung, uint32_t limit_ms, char *to, size_t cap)
 {
     double limit_s = limit_ms / 1e3;
