@@ -5,6 +5,7 @@
 #include "runtime/check/child.h"
 #include "runtime/check/checks.h"
 #include "runtime/check/copies.h"
+#include "runtime/check/timing.h"
 #include "runtime/loader/copy.h"
 #include "runtime/loader/file.h"
 #include "runtime/loader/loader.h"
@@ -16,7 +17,6 @@
 #include <strings.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 /* In the order they run in: a check stands on those before it that it names. On those in
@@ -366,13 +366,6 @@ static void take_result(struct adp_check_result *result, const struct run *run,
     memcpy(result->seen, slate->seen, sizeof result->seen);
 }
 
-static double now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
 /* Whoever has a slow create gets the time for as many of them as a check makes, and who
  * declares many signals that for making up their readings, which is our own work. */
 static uint32_t limit_of(const struct run *run)
@@ -405,7 +398,7 @@ static void ask(struct run *run, int i, struct adp_check_result *result)
     struct adp_slate *slate = run->trial.slate;
     struct work w = { &checks[i], &run->trial };
     struct adp_child child;
-    double from = now_ms();
+    double from = adp_timing_ms(CLOCK_MONOTONIC);
     char policy[sizeof slate->policy];
     memcpy(policy, slate->policy, sizeof policy);
     memset(slate, 0, sizeof *slate);
@@ -413,7 +406,7 @@ static void ask(struct run *run, int i, struct adp_check_result *result)
     run->trial.limit_ms = limit_of(run);
     struct adp_child_limit limit = { run->trial.limit_ms, run->options.stop, false };
     adp_child_run(&child, limit, work, &w);
-    result->ms = now_ms() - from;
+    result->ms = adp_timing_ms(CLOCK_MONOTONIC) - from;
     take_result(result, run, &child, &run->died[i]);
     take_size(run);
     result->mend = mend_of(i, slate);

@@ -2,11 +2,11 @@
 /* The policy under check (runtime/check/subject.h). */
 #include "runtime/check/subject.h"
 
+#include "runtime/check/timing.h"
 #include "runtime/check/trap.h"
 
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 static const uint64_t MAX_AGE_NS = 5000000000u; /* as most of the dictionary's signals */
 
@@ -107,13 +107,6 @@ void adp_subject_params(const struct adp_subject *subject, enum adp_values value
 
 static double create_ms; /* of this process's creates */
 
-static double now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
 void adp_subject_create(struct adp_instance *ret, const struct adp_subject *subject,
                         const struct adp_start *start)
 {
@@ -135,11 +128,11 @@ void adp_subject_create(struct adp_instance *ret, const struct adp_subject *subj
     if (!subject->policy->create)
         return;
     adp_trial_at(subject->trial, ADP_CALL_CREATE);
-    double from_ms = now_ms();
+    double from_ms = adp_timing_ms(CLOCK_MONOTONIC);
     ret->self = subject->calls.create ? subject->calls.create(subject->policy, &setup)
                                       : subject->policy->create(&setup);
     adp_trial_at(subject->trial, ADP_CALL_NONE);
-    create_ms += now_ms() - from_ms;
+    create_ms += adp_timing_ms(CLOCK_MONOTONIC) - from_ms;
     subject->trial->slate->creates++;
     subject->trial->slate->create_ms = (uint32_t)create_ms;
     ret->error[sizeof ret->error - 1] = '\0';
