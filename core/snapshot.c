@@ -288,7 +288,8 @@ static void evaluate_replicas(struct adp_publisher *p, const struct adp_signals 
     uint32_t n = adp_signals_count(signals), rows = 0;
     uint64_t all = n == ADP_MAX_KNOWN ? UINT64_MAX : (UINT64_C(1) << n) - 1;
     uint64_t wanted = p->replica_signals & all;
-    if (p->recording || wanted)
+    bool any = bound->pool || !bound->loose;
+    if (any && (p->recording || wanted))
         rows = adp_replicas_names(moment->now, names);
     if (p->recording && adp_replicas_fit(rows, all))
         wanted = all;
