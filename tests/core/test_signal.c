@@ -355,6 +355,22 @@ START_TEST(real_pages_read_as_values_or_as_absent)
 }
 END_TEST
 
+/* In docs/signals.md, under the signal's name: its sources in order, and nothing else. */
+static void shows_sources(const char *text, const struct adp_signal_def *def)
+{
+    char word[512];
+    snprintf(word, sizeof word, "\n**%s**: ", def->name);
+    const char *at = strstr(text, word);
+    ck_assert_msg(at != NULL, "%s", word);
+    at = strchr(at + 1, '\n');
+    for (const char *const *m = def->metrics; *m; m++) {
+        snprintf(word, sizeof word, "\n- `%s`", *m + (**m == '='));
+        ck_assert_msg(strncmp(at, word, strlen(word)) == 0, "%s: %.200s", word, at);
+        at += strlen(word);
+    }
+    ck_assert_msg(strncmp(at, "\n\n", 2) == 0, "%s: %.200s", def->name, at);
+}
+
 /* Words in the table of docs/signals.md, in backquotes. */
 START_TEST(the_document_shows_every_shipped_signal_and_reason)
 {
@@ -371,10 +387,7 @@ START_TEST(the_document_shows_every_shipped_signal_and_reason)
     for (uint32_t i = 0; i < n; i++) {
         snprintf(word, sizeof word, "| `%s` |", defs[i].name);
         ck_assert_msg(strstr(text, word) != NULL, "%s", word);
-        for (const char *const *m = defs[i].metrics; *m; m++) {
-            snprintf(word, sizeof word, "\n- `%s`\n", *m + (**m == '='));
-            ck_assert_msg(strstr(text, word) != NULL, "%s", word);
-        }
+        shows_sources(text, &defs[i]);
     }
     const struct adp_prefix *prefixes = adp_prefixes(&n);
     for (uint32_t i = 0; i < n; i++)
