@@ -259,7 +259,6 @@ static void add_time(struct element *to, const struct element *from)
 
 static void apply(struct element *to, enum adp_step_kind kind, double a, double b)
 {
-    to->growth = false;
     if (kind == ADP_STEP_SHARE) {
         bool sane = a >= 0 && a <= b;
         to->value = sane ? b : b != 0 ? a / b : a;
@@ -886,9 +885,9 @@ static void fold_shares(struct run *run)
     fold_top(run, ADP_AGG_SUM);
     if (!n || e->why != ADP_WHY_PRESENT)
         return;
-    bool growth = e->growth;
     apply(e, ADP_STEP_DIVIDE, e->part, e->value);
-    e->idle = e->why == ADP_WHY_DIVISOR_ZERO && growth;
+    e->idle = e->why == ADP_WHY_DIVISOR_ZERO && e->growth;
+    e->growth = false;
 }
 
 /* ---- quantiles ---- */

@@ -585,6 +585,19 @@ START_TEST(where_nothing_was_counted_a_lifetime_does_not_answer)
 }
 END_TEST
 
+/* Growth a second is growth. */
+START_TEST(where_nothing_was_counted_a_second_a_lifetime_does_not_answer)
+{
+    static const char *const texts[] = { "=rate(h) / rate(q)",
+                                         "=share(rate(h), rate(q))" };
+    static const char page[] = "h 5\nq 9\nlifetime 0.75\n";
+    add_source("prefix_hit_rate", texts[_i], ADP_AGG_MAX);
+    add_source("prefix_hit_rate", "lifetime", ADP_AGG_MAX);
+    read_pages(page, page);
+    ck_assert_int_eq(readings[number_of("prefix_hit_rate")].why, ADP_WHY_DIVISOR_ZERO);
+}
+END_TEST
+
 START_TEST(the_operators_sources_go_before_the_shipped_ones)
 {
     add_source("kv_pressure", "mine", ADP_AGG_NONE);
@@ -1307,6 +1320,8 @@ static TCase *reading(void)
     tcase_add_test(t, the_operators_sources_go_before_the_shipped_ones);
     tcase_add_test(t, a_renamed_metric_is_tried_second);
     tcase_add_test(t, where_nothing_was_counted_a_lifetime_does_not_answer);
+    tcase_add_loop_test(t, where_nothing_was_counted_a_second_a_lifetime_does_not_answer,
+                        0, 2);
     tcase_add_test(t, engines_that_sleep_are_left_out_however_many);
     tcase_add_loop_test(t, each_target_of_a_pool_takes_its_own_first_source, 0,
                         COUNT(pooled));
