@@ -332,12 +332,6 @@ const struct adp_prefix *adp_prefixes(uint32_t *ret_n)
     return prefixes;
 }
 
-static bool begins_with(struct adp_str a, const char *b)
-{
-    size_t n = strlen(b);
-    return a.n >= n && memcmp(a.p, b, n) == 0;
-}
-
 static bool ends_with(struct adp_str a, const char *b)
 {
     size_t n = strlen(b);
@@ -349,7 +343,7 @@ bool adp_metric_is_noise(struct adp_str name)
     static const char *const begins[] = { "python_",   "process_", "go_",    "node_",
                                           "promhttp_", "http_",    "scrape_" };
     for (size_t i = 0; i < sizeof begins / sizeof begins[0]; i++)
-        if (begins_with(name, begins[i]))
+        if (adp_str_begins(name, begins[i]))
             return true;
     return ends_with(name, "_created") || ends_with(name, "_info");
 }
@@ -476,7 +470,7 @@ bool adp_metric_is_blank(const struct adp_series *series)
     if (value == 0)
         return adp_str_is(series->name, "DCGM_FI_DEV_GPU_UTIL") &&
                is_of_split_card(series);
-    if (value < blanks[0].lo || !begins_with(series->name, "DCGM_"))
+    if (value < blanks[0].lo || !adp_str_begins(series->name, "DCGM_"))
         return false;
     for (size_t i = 0; i < sizeof blanks / sizeof blanks[0]; i++)
         if (value >= blanks[i].lo && value <= blanks[i].hi)
