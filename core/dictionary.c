@@ -480,7 +480,6 @@ bool adp_metric_is_blank(const struct adp_series *series)
 
 /* ---- signs of life ---- */
 
-/* An engine's own, under each prefix that its names are seen with (adp_prefixes). */
 #define SIGN(name)                                                                       \
     {                                                                                    \
         name, NULL, NULL, NULL                                                           \
@@ -490,6 +489,7 @@ bool adp_metric_is_blank(const struct adp_series *series)
     {                                                                                    \
         stem end, NULL, NULL, stem "_created"                                            \
     }
+/* An engine's own, under each prefix that its names are seen with (adp_prefixes). */
 #define VLLM_PULSE(prefix)                                                               \
     {                                                                                    \
         .prefixes = { prefix }, .running = SIGN(prefix "num_requests_running"),          \

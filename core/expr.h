@@ -141,9 +141,9 @@ struct adp_doubt {
     uint64_t of;
     const char *prefix; /* "": whatever the name */
     enum adp_doubted kind;
-    enum adp_why
-        why; /* ASLEEP, FROZEN, TOO_MANY; COUNTER_RESET: it is their growth that */
-             /* is not, since they began anew */
+    /* ASLEEP, FROZEN, TOO_MANY; COUNTER_RESET: it is their growth that is not, since they
+     * began anew. */
+    enum adp_why why;
 };
 /* In the order of `of`, as they are looked up. [hot] */
 void adp_doubts_sort(struct adp_doubt *doubts, uint32_t n);

@@ -91,11 +91,11 @@ const char *const *adp_signals_names(const struct adp_signals *set);
 struct adp_reading {
     enum adp_why why; /* PRESENT, or the reason of the source that came nearest */
     int32_t source;   /* which source supplied it, or was nearest; -1: none on the page */
-    uint64_t
-        sources;  /* bit i: source i supplied it, or a part of it: several only of a */
-                  /* pool, and then `source` is the first; 0 unless PRESENT */
-    double value; /* garbage unless PRESENT */
-    double age_s; /* when read; 0 unless the metric carried a timestamp */
+    /* Bit i: source i supplied it, or a part of it: several only of a pool, and then `source`
+     * is the first; 0 unless PRESENT. */
+    uint64_t sources;
+    double value;        /* garbage unless PRESENT */
+    double age_s;        /* when read; 0 unless the metric carried a timestamp */
     uint64_t expires_ns; /* on the clock of `now_ns`: absent from then on; 0 unless */
                          /* PRESENT */
     uint32_t taken, skipped;
