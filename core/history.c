@@ -260,17 +260,19 @@ static void feel_signs(struct adp_history *h, const struct adp_metrics *page,
         }
 }
 
-static void feel(struct adp_history *h, const struct adp_metrics *page, uint32_t i)
+/* False: there is no room for some of its engines. */
+static bool feel(struct adp_history *h, const struct adp_metrics *page,
+                 const struct adp_pulse *pulse)
 {
-    const struct adp_pulse *pulse = &adp_pulses(&(uint32_t) { 0 })[i];
     const struct adp_series *s = first_of_sign(page, &pulse->running);
+    bool room = true;
     if (!s)
-        return;
+        return true;
     for (; s; s = next_of_sign(page, next_series(page, s), &pulse->running))
-        if (!feel_running(h, pulse, s))
-            h->crowded |= UINT64_C(1) << i;
+        room = feel_running(h, pulse, s) && room;
     feel_signs(h, page, pulse, pulse->beats, COUNT(pulse->beats));
     feel_signs(h, page, pulse, pulse->stirs, COUNT(pulse->stirs));
+    return room;
 }
 
 /* Without any sign the sum is NaN: equal to nothing, it seems to move with every look, and
@@ -305,11 +307,12 @@ static void feel_all(struct adp_history *h, const struct adp_metrics *page,
                      uint64_t now_ns)
 {
     uint32_t n;
-    adp_pulses(&n);
+    const struct adp_pulse *pulses = adp_pulses(&n);
     h->looks++;
     h->crowded = 0;
     for (uint32_t i = 0; i < n && i < MAX_PULSES; i++)
-        feel(h, page, i);
+        if (!feel(h, page, &pulses[i]))
+            h->crowded |= UINT64_C(1) << i;
     forget_gone(h);
     for (uint32_t i = 0; i < h->n_beating; i++)
         settle(&h->beating[i], now_ns);
