@@ -122,6 +122,7 @@ const char *adp_expr_text(const struct adp_expr *expr);
  * the text is, for the life of `expr`. */
 const char *adp_expr_metric(const struct adp_expr *expr, uint32_t i);
 
+enum { ADP_PAGE_SERIES = 16384 }; /* what one selector may match on a page that is read */
 /* `series`: the most series any one selector may match, and a quarter of what the
  * operands that wait at one time may hold together; more make the source TOO_MANY. About
  * 300 bytes for each. ADP_EINVAL: 0 or above ADP_METRICS_MAX_SERIES; ADP_ENOMEM. */
