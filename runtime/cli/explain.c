@@ -32,11 +32,10 @@ static bool is_present(const struct adp_explained *e, uint32_t signal)
 /* The source that supplied the signal, as written; NULL when none did. */
 static const char *source_of(const struct adp_explained *e, uint32_t signal)
 {
-    enum adp_aggregate aggregate;
     if (!is_present(e, signal) || !e->why.readings || e->why.readings[signal].source < 0)
         return NULL;
     return adp_expr_text(adp_signals_source(
-        signals(e), signal, (uint32_t)e->why.readings[signal].source, &aggregate));
+        signals(e), signal, (uint32_t)e->why.readings[signal].source, NULL));
 }
 
 /* Why it is absent. */
@@ -190,14 +189,13 @@ static void print_outside(const struct adp_explained *e, uint32_t i,
                           const struct adp_reading *r)
 {
     double lo, hi;
-    enum adp_aggregate aggregate;
     adp_signals_range(signals(e), i, &lo, &hi);
     adp_page_put(stdout, ": %s, expected %s to %s", adp_page_value(r->outside).text,
                  adp_page_value(lo).text, adp_page_value(hi).text);
     if (r->source >= 0)
-        adp_page_put(stdout, " in %s",
-                     adp_expr_text(adp_signals_source(signals(e), i, (uint32_t)r->source,
-                                                      &aggregate)));
+        adp_page_put(
+            stdout, " in %s",
+            adp_expr_text(adp_signals_source(signals(e), i, (uint32_t)r->source, NULL)));
 }
 
 /* Nobody supplies it and the policy does not ask for it. */
