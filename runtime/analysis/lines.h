@@ -13,8 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes of a line, its newline apart: the longest that the log writes, a snapshot of 40
- * targets, each with a page of 60 KB whose keys it writes longer. */
+/* Bytes of a line, its newline apart: the most that the log gives one. */
 #define ADP_LINES_MAX ADP_LINE_MAX
 
 struct adp_lines; /* opaque */

@@ -73,7 +73,7 @@ START_TEST(an_empty_file_has_no_line)
 }
 END_TEST
 
-START_TEST(the_longest_line_is_what_the_reader_says)
+START_TEST(the_longest_line_is_the_longest_of_a_log)
 {
     open_file((struct piece[]) { { "a", ADP_LINES_MAX },
                                  { "\n", 1 },
@@ -172,7 +172,7 @@ int main(void)
     TCase *t = tcase_create("lines");
     tcase_add_test(t, lines_come_with_number_and_offset);
     tcase_add_test(t, an_empty_file_has_no_line);
-    tcase_add_test(t, the_longest_line_is_what_the_reader_says);
+    tcase_add_test(t, the_longest_line_is_the_longest_of_a_log);
     tcase_add_test(t, a_line_far_too_long_is_passed_over);
     tcase_add_test(t, many_lines_across_reads_stay_whole);
     tcase_add_test(t, what_cannot_be_read_is_an_error);
