@@ -332,12 +332,6 @@ const struct adp_prefix *adp_prefixes(uint32_t *ret_n)
     return prefixes;
 }
 
-static bool begins_with(struct adp_str a, const char *b)
-{
-    size_t n = strlen(b);
-    return a.n >= n && memcmp(a.p, b, n) == 0;
-}
-
 static bool ends_with(struct adp_str a, const char *b)
 {
     size_t n = strlen(b);
@@ -349,7 +343,7 @@ bool adp_metric_is_noise(struct adp_str name)
     static const char *const begins[] = { "python_",   "process_", "go_",    "node_",
                                           "promhttp_", "http_",    "scrape_" };
     for (size_t i = 0; i < sizeof begins / sizeof begins[0]; i++)
-        if (begins_with(name, begins[i]))
+        if (adp_str_begins(name, begins[i]))
             return true;
     return ends_with(name, "_created") || ends_with(name, "_info");
 }
@@ -476,7 +470,7 @@ bool adp_metric_is_blank(const struct adp_series *series)
     if (value == 0)
         return adp_str_is(series->name, "DCGM_FI_DEV_GPU_UTIL") &&
                is_of_split_card(series);
-    if (value < blanks[0].lo || !begins_with(series->name, "DCGM_"))
+    if (value < blanks[0].lo || !adp_str_begins(series->name, "DCGM_"))
         return false;
     for (size_t i = 0; i < sizeof blanks / sizeof blanks[0]; i++)
         if (value >= blanks[i].lo && value <= blanks[i].hi)
@@ -486,18 +480,23 @@ bool adp_metric_is_blank(const struct adp_series *series)
 
 /* ---- signs of life ---- */
 
-/* An engine's own, under each prefix that its names are seen with (adp_prefixes). */
 #define SIGN(name)                                                                       \
     {                                                                                    \
-        name, NULL, NULL                                                                 \
+        name, NULL, NULL, NULL                                                           \
     }
+/* The time at which a counter was made stands beside it: c_total has c_created. */
+#define COUNTER(stem, end)                                                               \
+    {                                                                                    \
+        stem end, NULL, NULL, stem "_created"                                            \
+    }
+/* An engine's own, under each prefix that its names are seen with (adp_prefixes). */
 #define VLLM_PULSE(prefix)                                                               \
     {                                                                                    \
         .prefixes = { prefix }, .running = SIGN(prefix "num_requests_running"),          \
         .beats = {                                                                       \
-            SIGN(prefix "generation_tokens_total"),                                      \
-            SIGN(prefix "prompt_tokens_total"),                                          \
-            SIGN(prefix "iteration_tokens_total_count"),                                 \
+            COUNTER(prefix "generation_tokens", "_total"),                               \
+            COUNTER(prefix "prompt_tokens", "_total"),                                   \
+            COUNTER(prefix "iteration_tokens_total", "_count"),                          \
         },                                                                               \
     }
 /* Under the name that it gives to what runs: one until 0.4.0, another since. */
@@ -505,9 +504,9 @@ bool adp_metric_is_blank(const struct adp_series *series)
     {                                                                                    \
         .prefixes = { prefix }, .running = SIGN(prefix name),                            \
         .beats = {                                                                       \
-            SIGN(prefix "generation_tokens_total"),                                      \
-            SIGN(prefix "prompt_tokens_total"),                                          \
-            SIGN(prefix "realtime_tokens_total"),                                        \
+            COUNTER(prefix "generation_tokens", "_total"),                               \
+            COUNTER(prefix "prompt_tokens", "_total"),                                   \
+            COUNTER(prefix "realtime_tokens", "_total"),                                 \
         },                                                                               \
     }
 #define VLLM_SLEEP(prefix)                                                               \
@@ -529,50 +528,54 @@ static const struct adp_pulse pulses[] = {
                     "prompt_tokens_total", "generation_tokens_total",
                     "time_to_first_token_seconds", "time_per_output_token_seconds" },
       .running = SIGN("num_requests_running"),
-      .beats = { SIGN("generation_tokens_total"), SIGN("prompt_tokens_total") } },
+      .beats = { COUNTER("generation_tokens", "_total"),
+                 COUNTER("prompt_tokens", "_total") } },
     { .prefixes = { "tgi_" },
       .running = SIGN("tgi_batch_current_size"),
-      .beats = { SIGN("tgi_batch_inference_count") } },
+      .beats = { COUNTER("tgi_batch_inference", "_count") } },
     /* tokens are counted when a request ends, steps as they are made */
     { .prefixes = { "llamacpp:" },
       .running = SIGN("llamacpp:requests_processing"),
-      .beats = { SIGN("llamacpp:n_decode_total"), SIGN("llamacpp:tokens_predicted_total"),
-                 SIGN("llamacpp:prompt_tokens_total") } },
+      .beats = { COUNTER("llamacpp:n_decode", "_total"),
+                 COUNTER("llamacpp:tokens_predicted", "_total"),
+                 COUNTER("llamacpp:prompt_tokens", "_total") } },
     { .prefixes = { "lmdeploy:" },
       .running = SIGN("lmdeploy:num_requests_running"),
-      .beats = { SIGN("lmdeploy:generation_tokens_total"),
-                 SIGN("lmdeploy:prompt_tokens_total"),
-                 SIGN("lmdeploy:iteration_tokens_total_count") } },
+      .beats = { COUNTER("lmdeploy:generation_tokens", "_total"),
+                 COUNTER("lmdeploy:prompt_tokens", "_total"),
+                 COUNTER("lmdeploy:iteration_tokens_total", "_count") } },
     /* these count when a request begins or ends: between, its blocks grow in number */
     { .prefixes = { "trtllm_" },
       .running = SIGN("trtllm_num_requests_running"),
-      .beats = { SIGN("trtllm_request_success_total"),
-                 SIGN("trtllm_request_queue_time_seconds_count"),
-                 SIGN("trtllm_time_to_first_token_seconds_count"),
-                 SIGN("trtllm_time_per_output_token_seconds_count") },
+      .beats = { COUNTER("trtllm_request_success", "_total"),
+                 COUNTER("trtllm_request_queue_time_seconds", "_count"),
+                 COUNTER("trtllm_time_to_first_token_seconds", "_count"),
+                 COUNTER("trtllm_time_per_output_token_seconds", "_count") },
       .stirs = { SIGN("trtllm_kv_cache_utilization"),
                  SIGN("trtllm_kv_cache_used_blocks") } },
     { .prefixes = { "nv_trt_llm_", "nv_inference_pending_request_count" },
-      .running = { "nv_trt_llm_request_metrics", "request_type", "scheduled" },
-      .beats = { SIGN("nv_inference_count"), SIGN("nv_inference_exec_count"),
+      .running = { "nv_trt_llm_request_metrics", "request_type", "scheduled", NULL },
+      .beats = { COUNTER("nv_inference", "_count"),
+                 COUNTER("nv_inference_exec", "_count"),
                  SIGN("nv_inference_request_success") },
-      .stirs = { { "nv_trt_llm_general_metrics", "general_type", "iteration_counter" },
-                 { "nv_trt_llm_kv_cache_block_metrics", "kv_cache_block_type",
-                   "used" } } },
+      .stirs = { { "nv_trt_llm_general_metrics", "general_type", "iteration_counter",
+                   NULL },
+                 { "nv_trt_llm_kv_cache_block_metrics", "kv_cache_block_type", "used",
+                   NULL } } },
     /* a frontend also works while no engine does: requests come */
     { .prefixes = { "dynamo_frontend_" },
       .running = SIGN("dynamo_frontend_inflight_requests"),
-      .beats = { SIGN("dynamo_frontend_requests_total"),
-                 SIGN("dynamo_frontend_time_to_first_token_seconds_count"),
-                 SIGN("dynamo_frontend_inter_token_latency_seconds_count"),
-                 SIGN("dynamo_frontend_output_sequence_tokens_count") },
+      .beats = { COUNTER("dynamo_frontend_requests", "_total"),
+                 COUNTER("dynamo_frontend_time_to_first_token_seconds", "_count"),
+                 COUNTER("dynamo_frontend_inter_token_latency_seconds", "_count"),
+                 COUNTER("dynamo_frontend_output_sequence_tokens", "_count") },
       .stirs = { SIGN("dynamo_frontend_inflight_requests"),
                  SIGN("dynamo_frontend_queued_requests") } },
     { .prefixes = { "dynamo_component_" },
       .running = SIGN("dynamo_component_inflight_requests"),
-      .beats = { SIGN("dynamo_component_requests_total"),
-                 SIGN("dynamo_component_request_bytes_total"),
-                 SIGN("dynamo_component_response_bytes_total") },
+      .beats = { COUNTER("dynamo_component_requests", "_total"),
+                 COUNTER("dynamo_component_request_bytes", "_total"),
+                 COUNTER("dynamo_component_response_bytes", "_total") },
       .stirs = { SIGN("dynamo_component_kvstats_active_blocks"),
                  SIGN("dynamo_component_gpu_cache_usage_percent") } },
 };

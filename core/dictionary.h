@@ -45,6 +45,7 @@ const struct adp_prefix *adp_prefixes(uint32_t *ret_n);
 /* Series of a metric, or those of them with this label at this value. */
 struct adp_sign {
     const char *name, *label, *value; /* name NULL: none; label NULL: all */
+    const char *created; /* the metric that says when a counter was made; NULL: none */
 };
 
 /* How an engine shows that it works: while `running` is above 0, one of `beats` or of

@@ -122,6 +122,7 @@ const char *adp_expr_text(const struct adp_expr *expr);
  * the text is, for the life of `expr`. */
 const char *adp_expr_metric(const struct adp_expr *expr, uint32_t i);
 
+enum { ADP_PAGE_SERIES = 16384 }; /* what one selector may match on a page that is read */
 /* `series`: the most series any one selector may match, and a quarter of what the
  * operands that wait at one time may hold together; more make the source TOO_MANY. About
  * 300 bytes for each. ADP_EINVAL: 0 or above ADP_METRICS_MAX_SERIES; ADP_ENOMEM. */
@@ -141,9 +142,9 @@ struct adp_doubt {
     uint64_t of;
     const char *prefix; /* "": whatever the name */
     enum adp_doubted kind;
-    enum adp_why
-        why; /* ASLEEP, FROZEN, TOO_MANY; COUNTER_RESET: it is their growth that */
-             /* is not, since they began anew */
+    /* ASLEEP, FROZEN, TOO_MANY; COUNTER_RESET: it is their growth that is not, since they
+     * began anew. */
+    enum adp_why why;
 };
 /* In the order of `of`, as they are looked up. [hot] */
 void adp_doubts_sort(struct adp_doubt *doubts, uint32_t n);

@@ -136,12 +136,10 @@ static bool matches(const struct adp_matcher *m, const struct adp_series *series
 /* Of the replicas that are asked for. Joined pages tell one after another. */
 static bool is_asked(struct run *run, const struct adp_series *series)
 {
-    static const struct adp_str label = { ADP_REPLICA_LABEL,
-                                          sizeof ADP_REPLICA_LABEL - 1 };
     const struct adp_moment *moment = run->moment;
     if (!moment->n_replicas)
         return true;
-    struct adp_str is = label_value(series, label);
+    struct adp_str is = adp_replica_of(series);
     for (uint32_t tried = 0; tried < moment->n_replicas; tried++) {
         if (adp_str_same(is, moment->replicas[run->replica]))
             return true;
@@ -174,14 +172,6 @@ enum pairing {
     PAIR_COMPATIBLE /* no label with two values; one side may have more labels */
 };
 
-/* The first label from i on that has a value: one without is none. */
-static uint32_t next_told(const struct adp_series *s, uint32_t n, uint32_t i)
-{
-    while (i < n && !s->labels[i].value.n)
-        i++;
-    return i;
-}
-
 /* Walks both sorted label lists at once. A label that both sides pinned is left out. */
 static bool are_partners(const struct element *a, const struct element *b,
                          enum pairing pairing)
@@ -189,8 +179,8 @@ static bool are_partners(const struct element *a, const struct element *b,
     uint32_t na = a->series ? a->series->n_labels : 0, i = 0;
     uint32_t nb = b->series ? b->series->n_labels : 0, j = 0;
     for (;;) {
-        i = next_told(a->series, na, i);
-        j = next_told(b->series, nb, j);
+        i = a->series ? adp_label_told(a->series, i) : 0;
+        j = b->series ? adp_label_told(b->series, j) : 0;
         if (i == na && j == nb)
             return true;
         const struct adp_label *la = i < na ? &a->series->labels[i] : NULL;
@@ -259,7 +249,6 @@ static void add_time(struct element *to, const struct element *from)
 
 static void apply(struct element *to, enum adp_step_kind kind, double a, double b)
 {
-    to->growth = false;
     if (kind == ADP_STEP_SHARE) {
         bool sane = a >= 0 && a <= b;
         to->value = sane ? b : b != 0 ? a / b : a;
@@ -442,12 +431,6 @@ static uint32_t first_doubt(const struct adp_moment *moment, uint64_t of)
     return low;
 }
 
-static bool begins_with(struct adp_str name, const char *prefix)
-{
-    size_t n = strlen(prefix);
-    return name.n >= n && memcmp(name.p, prefix, n) == 0;
-}
-
 /* Why the series is not to be believed, whatever it says: nothing is worse than another, but
  * a counter that began anew is told only where it is believed otherwise. `growth`: it is
  * asked what it grew by. */
@@ -463,7 +446,7 @@ static enum adp_why doubt(const struct adp_moment *moment,
         for (uint32_t i = first_doubt(moment, of[kind]);
              i < moment->n_doubts && moment->doubts[i].of == of[kind]; i++) {
             const struct adp_doubt *d = &moment->doubts[i];
-            if ((int)d->kind != kind || !begins_with(series->name, d->prefix))
+            if ((int)d->kind != kind || !adp_str_begins(series->name, d->prefix))
                 continue;
             if (d->why != ADP_WHY_COUNTER_RESET)
                 return d->why;
@@ -581,8 +564,23 @@ static void set_keys(struct element *e, uint32_t n, const struct adp_selector *o
     }
 }
 
-/* Each element of `a` with the one of `b` that has its labels. Pages list the series of
- * one family in the order of the other, so the search starts behind the last find. */
+/* Which of n elements, after set_keys, has the labels of `e`; n: none. Pages list the series
+ * of one family in the order of the other, so the search starts behind the last find. */
+static uint32_t find_partner(const struct element *e, const struct element *of,
+                             uint32_t n, uint32_t *start)
+{
+    for (uint32_t tried = 0, i = *start; tried < n; tried++) {
+        uint32_t next = i + 1 == n ? 0 : i + 1;
+        if (e->key == of[i].key && are_partners(e, &of[i], PAIR_EQUAL)) {
+            *start = next;
+            return i;
+        }
+        i = next;
+    }
+    return n;
+}
+
+/* Each element of `a` with the one of `b` that has its labels. */
 static uint32_t join(struct run *run, enum adp_step_kind kind, struct vector a,
                      struct vector b, struct element *to)
 {
@@ -591,16 +589,9 @@ static uint32_t join(struct run *run, enum adp_step_kind kind, struct vector a,
     set_keys(as, a.n, bs->from);
     set_keys(bs, b.n, as->from);
     for (uint32_t i = 0; i < a.n; i++) {
-        uint32_t tried = 0, j = start;
-        while (tried < b.n &&
-               (as[i].key != bs[j].key || !are_partners(&as[i], &bs[j], PAIR_EQUAL))) {
-            j = j + 1 == b.n ? 0 : j + 1;
-            tried++;
-        }
-        if (tried == b.n)
-            continue;
-        start = j + 1 == b.n ? 0 : j + 1;
-        to[n++] = combine(kind, as[i], bs[j], &as[i]);
+        uint32_t j = find_partner(&as[i], bs, b.n, &start);
+        if (j < b.n)
+            to[n++] = combine(kind, as[i], bs[j], &as[i]);
     }
     skip(run, ADP_WHY_NO_PARTNER, a.n - n);
     skip(run, ADP_WHY_NO_PARTNER, b.n > n ? b.n - n : 0);
@@ -656,15 +647,9 @@ static void choose_by_labels(struct element *as, uint32_t n_a, struct element *b
     set_keys(as, n_a, bs->from);
     set_keys(bs, n_b, as->from);
     for (uint32_t i = 0; i < n_a; i++) {
-        uint32_t tried = 0, j = start;
-        while (tried < n_b &&
-               (as[i].key != bs[j].key || !are_partners(&as[i], &bs[j], PAIR_EQUAL))) {
-            j = j + 1 == n_b ? 0 : j + 1;
-            tried++;
-        }
-        if (tried == n_b)
+        uint32_t j = find_partner(&as[i], bs, n_b, &start);
+        if (j == n_b)
             continue;
-        start = j + 1 == n_b ? 0 : j + 1;
         bool first = as[i].why == ADP_WHY_PRESENT || bs[j].why != ADP_WHY_PRESENT;
         (first ? &bs[j] : &as[i])->merged = true;
     }
@@ -886,9 +871,9 @@ static void fold_shares(struct run *run)
     fold_top(run, ADP_AGG_SUM);
     if (!n || e->why != ADP_WHY_PRESENT)
         return;
-    bool growth = e->growth;
     apply(e, ADP_STEP_DIVIDE, e->part, e->value);
-    e->idle = e->why == ADP_WHY_DIVISOR_ZERO && growth;
+    e->idle = e->why == ADP_WHY_DIVISOR_ZERO && e->growth;
+    e->growth = false;
 }
 
 /* ---- quantiles ---- */

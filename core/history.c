@@ -17,7 +17,6 @@
 #include "core/replicas.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,6 +28,7 @@ enum {
     MAX_MARKS = 4096,        /* more: all began anew */
     MAX_DOUBTS = 8192,
     MAX_PULSES = 64,
+    MAX_WITNESSES = 2 * 4 * MAX_PULSES, /* beats, and when they were made */
     MOST_STARTS = 1024 /* processes of one page; of more nothing is said */
 };
 
@@ -49,6 +49,17 @@ struct beating {
     bool anew;      /* at this look */
 };
 
+/* A counter of an engine, or the time when it was made: shows that the engine began anew. Few
+ * of these are on any page, so what it takes to see that one is not is at hand. */
+struct witness {
+    const struct adp_pulse *pulse;
+    const char *name;
+    size_t len;
+    uint64_t hash;  /* adp_metrics_hash */
+    uint32_t first; /* series on the page looked at, or ADP_NO_SERIES */
+    bool created;
+};
+
 /* Who began anew, shown by the page of `at_ns`. */
 struct mark {
     struct adp_doubt doubt;
@@ -57,6 +68,8 @@ struct mark {
 
 struct adp_history {
     uint64_t window_ns;
+    struct witness witnesses[MAX_WITNESSES];
+    uint32_t n_witnesses;
     struct page pages[PAGES];
     struct page *next, *last, *young, *old; /* of pages; all but next NULL at first */
     bool restarted; /* all of it, between `last` and the page looked at */
@@ -71,12 +84,40 @@ struct adp_history {
     uint32_t n_doubts;
 };
 
+#define COUNT(table) (sizeof(table) / sizeof(table)[0])
+
+static void add_witness(struct adp_history *h, const struct adp_pulse *pulse,
+                        const char *name, bool created)
+{
+    if (!name)
+        return;
+    size_t len = strlen(name);
+    h->witnesses[h->n_witnesses++] =
+        (struct witness) { .pulse = pulse,
+                           .name = name,
+                           .len = len,
+                           .hash = adp_metrics_hash(name, len),
+                           .created = created };
+}
+
+static void list_witnesses(struct adp_history *h)
+{
+    uint32_t n;
+    const struct adp_pulse *pulses = adp_pulses(&n);
+    for (uint32_t i = 0; i < n && i < MAX_PULSES; i++)
+        for (size_t k = 0; k < COUNT(pulses[i].beats); k++) {
+            add_witness(h, &pulses[i], pulses[i].beats[k].name, false);
+            add_witness(h, &pulses[i], pulses[i].beats[k].created, true);
+        }
+}
+
 int adp_history_create(struct adp_history **ret, uint64_t window_ns)
 {
     struct adp_history *h = calloc(1, sizeof *h);
     if (!h)
         return ADP_ENOMEM;
     h->window_ns = window_ns;
+    list_witnesses(h);
     h->next = &h->pages[0];
     for (int i = 0; i < PAGES; i++)
         if (adp_metrics_create(&h->pages[i].metrics)) {
@@ -219,19 +260,19 @@ static void feel_signs(struct adp_history *h, const struct adp_metrics *page,
         }
 }
 
-#define COUNT(table) (sizeof(table) / sizeof(table)[0])
-
-static void feel(struct adp_history *h, const struct adp_metrics *page, uint32_t i)
+/* False: there is no room for some of its engines. */
+static bool feel(struct adp_history *h, const struct adp_metrics *page,
+                 const struct adp_pulse *pulse)
 {
-    const struct adp_pulse *pulse = &adp_pulses(&(uint32_t) { 0 })[i];
     const struct adp_series *s = first_of_sign(page, &pulse->running);
+    bool room = true;
     if (!s)
-        return;
+        return true;
     for (; s; s = next_of_sign(page, next_series(page, s), &pulse->running))
-        if (!feel_running(h, pulse, s))
-            h->crowded |= UINT64_C(1) << i;
+        room = feel_running(h, pulse, s) && room;
     feel_signs(h, page, pulse, pulse->beats, COUNT(pulse->beats));
     feel_signs(h, page, pulse, pulse->stirs, COUNT(pulse->stirs));
+    return room;
 }
 
 /* Without any sign the sum is NaN: equal to nothing, it seems to move with every look, and
@@ -251,26 +292,27 @@ static void settle(struct beating *b, uint64_t now_ns)
 static void forget_gone(struct adp_history *h)
 {
     uint32_t kept = 0;
-    memset(h->slots, 0, sizeof h->slots);
-    for (uint32_t i = 0; i < h->n_beating; i++) {
-        if (h->beating[i].look != h->looks)
-            continue;
-        h->beating[kept++] = h->beating[i];
-        h->slots[slot_of(h, h->beating[kept - 1].pulse, h->beating[kept - 1].engine)] =
-            kept;
-    }
+    for (uint32_t i = 0; i < h->n_beating; i++)
+        if (h->beating[i].look == h->looks)
+            h->beating[kept++] = h->beating[i];
+    if (kept == h->n_beating) /* mostly: the table stays */
+        return;
     h->n_beating = kept;
+    memset(h->slots, 0, sizeof h->slots);
+    for (uint32_t i = 0; i < kept; i++)
+        h->slots[slot_of(h, h->beating[i].pulse, h->beating[i].engine)] = i + 1;
 }
 
 static void feel_all(struct adp_history *h, const struct adp_metrics *page,
                      uint64_t now_ns)
 {
     uint32_t n;
-    adp_pulses(&n);
+    const struct adp_pulse *pulses = adp_pulses(&n);
     h->looks++;
     h->crowded = 0;
     for (uint32_t i = 0; i < n && i < MAX_PULSES; i++)
-        feel(h, page, i);
+        if (!feel(h, page, &pulses[i]))
+            h->crowded |= UINT64_C(1) << i;
     forget_gone(h);
     for (uint32_t i = 0; i < h->n_beating; i++)
         settle(&h->beating[i], now_ns);
@@ -332,41 +374,26 @@ static void mark_engine(struct adp_history *h, const struct adp_pulse *pulse,
              than_ns, now_ns);
 }
 
-/* The time at which a counter was made stands beside it: c_total has c_created. */
-static bool name_created(const char *counter, char *to, size_t size)
+static void find_witnesses(struct adp_history *h, const struct adp_metrics *page)
 {
-    static const char *const suffixes[] = { "_total", "_count" };
-    size_t n = strlen(counter);
-    for (size_t i = 0; i < COUNT(suffixes); i++) {
-        size_t end = strlen(suffixes[i]);
-        if (n <= end || strcmp(counter + n - end, suffixes[i]) != 0)
-            continue;
-        int len = snprintf(to, size, "%.*s_created", (int)(n - end), counter);
-        return len > 0 && (size_t)len < size;
+    for (uint32_t i = 0; i < h->n_witnesses; i++) {
+        struct witness *w = &h->witnesses[i];
+        w->first = adp_metrics_find_hashed(page, w->name, w->len, w->hash);
     }
-    return false;
 }
 
 /* Engines of which a counter went down since `than`, or was made anew. */
-static void compare_beats(struct adp_history *h, const struct adp_metrics *page,
-                          const struct page *than, const struct adp_pulse *pulse,
-                          uint64_t now_ns)
+static void compare_counters(struct adp_history *h, const struct adp_metrics *page,
+                             const struct page *than, uint64_t now_ns)
 {
-    char created[128];
-    for (size_t i = 0; i < COUNT(pulse->beats) && pulse->beats[i].name; i++) {
-        const struct adp_series *s = series_of(page, pulse->beats[i].name);
+    for (uint32_t i = 0; i < h->n_witnesses; i++) {
+        const struct witness *w = &h->witnesses[i];
+        const struct adp_series *s =
+            w->first == ADP_NO_SERIES ? NULL : adp_metrics_at(page, w->first);
         for (; s; s = next_series(page, s)) {
             const struct adp_series *old = adp_metrics_same(than->metrics, s);
-            if (old && s->value < old->value)
-                mark_engine(h, pulse, s, than->at_ns, now_ns);
-        }
-        s = name_created(pulse->beats[i].name, created, sizeof created)
-                ? series_of(page, created)
-                : NULL;
-        for (; s; s = next_series(page, s)) {
-            const struct adp_series *old = adp_metrics_same(than->metrics, s);
-            if (old && s->value > old->value)
-                mark_engine(h, pulse, s, than->at_ns, now_ns);
+            if (old && (w->created ? s->value > old->value : s->value < old->value))
+                mark_engine(h, w->pulse, s, than->at_ns, now_ns);
         }
     }
 }
@@ -411,13 +438,10 @@ static void compare_starts(struct adp_history *h, const struct adp_metrics *page
 static void compare(struct adp_history *h, const struct adp_metrics *page,
                     const struct page *than, uint64_t now_ns)
 {
-    uint32_t n;
-    const struct adp_pulse *pulses = adp_pulses(&n);
     if (!than || than->metrics == page)
         return;
     compare_starts(h, page, than, now_ns);
-    for (uint32_t i = 0; i < n; i++)
-        compare_beats(h, page, than, &pulses[i], now_ns);
+    compare_counters(h, page, than, now_ns);
 }
 
 /* Whether every engine of the page did, so that nothing is left to compare. */
@@ -500,6 +524,7 @@ void adp_history_look(struct adp_history *h, const struct adp_metrics *page,
     const struct page *than = before(h, page, at_ns);
     if (than && at_ns <= than->at_ns)
         than = NULL;
+    find_witnesses(h, page);
     compare(h, page, h->last, at_ns);
     if (h->last != than)
         compare(h, page, than, at_ns);

@@ -121,3 +121,27 @@ void adp_line_key(struct adp_line *line, const char *key)
     adp_line_puts(line, key);
     adp_line_put(line, "\":", 2);
 }
+
+void adp_line_key_text(struct adp_line *line, const char *key, const char *text)
+{
+    adp_line_key(line, key);
+    adp_line_string_or_null(line, text);
+}
+
+void adp_line_key_number(struct adp_line *line, const char *key, double value)
+{
+    adp_line_key(line, key);
+    adp_line_number(line, value);
+}
+
+void adp_line_key_u64(struct adp_line *line, const char *key, uint64_t value)
+{
+    adp_line_key(line, key);
+    adp_line_u64(line, value);
+}
+
+void adp_line_key_bool(struct adp_line *line, const char *key, bool value)
+{
+    adp_line_key(line, key);
+    adp_line_puts(line, value ? "true" : "false");
+}

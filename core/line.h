@@ -49,5 +49,10 @@ void adp_line_i64(struct adp_line *line, int64_t value);
 /* `"key":`, with a comma before it unless the text ends in '{' , '[' or is empty. `key`
  * is one of ours: plain ASCII, not escaped. */
 void adp_line_key(struct adp_line *line, const char *key);
+/* A key and its value: a string or null; a number or null; true or false. */
+void adp_line_key_text(struct adp_line *line, const char *key, const char *text);
+void adp_line_key_number(struct adp_line *line, const char *key, double value);
+void adp_line_key_u64(struct adp_line *line, const char *key, uint64_t value);
+void adp_line_key_bool(struct adp_line *line, const char *key, bool value);
 
 #endif

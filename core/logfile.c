@@ -266,7 +266,9 @@ static uint64_t ms_of(uint64_t stamp)
 }
 
 /* Dates by Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms": civil_from_days,
- * days_from_civil. */
+ * days_from_civil. Not by gmtime_r and timegm: glibc's read TZ from the environment, which
+ * the host may be changing, and take the lock of localtime, which stays locked for ever in a
+ * child of a fork that came while another thread had it. */
 static void write_stamp(uint64_t stamp, char to[sizeof pattern])
 {
     uint64_t ms = ms_of(stamp), day = ms / DAY_MS % 1000000, z = day + 719468;

@@ -327,19 +327,11 @@ static uint64_t hash_labels(const struct adp_label *labels, uint32_t n)
     return XXH3_64bits_digest(&state);
 }
 
-/* The first label from i on that has a value. */
-static uint32_t next_told(const struct adp_series *s, uint32_t i)
-{
-    while (i < s->n_labels && !s->labels[i].value.n)
-        i++;
-    return i;
-}
-
 static bool same_labels(const struct adp_series *a, const struct adp_series *b)
 {
-    uint32_t i = next_told(a, 0), j = next_told(b, 0);
+    uint32_t i = adp_label_told(a, 0), j = adp_label_told(b, 0);
     for (; i < a->n_labels && j < b->n_labels;
-         i = next_told(a, i + 1), j = next_told(b, j + 1))
+         i = adp_label_told(a, i + 1), j = adp_label_told(b, j + 1))
         if (!adp_str_same(a->labels[i].name, b->labels[j].name) ||
             !adp_str_same(a->labels[i].value, b->labels[j].value))
             return false;

@@ -42,6 +42,12 @@ static inline bool adp_str_is(struct adp_str a, const char *text)
     return adp_str_same(a, (struct adp_str) { text, strlen(text) });
 }
 
+static inline bool adp_str_begins(struct adp_str a, const char *text)
+{
+    size_t n = strlen(text);
+    return a.n >= n && memcmp(a.p, text, n) == 0;
+}
+
 /* As memcmp, a prefix first: the order of labels in a series. */
 static inline int adp_str_compare(struct adp_str a, struct adp_str b)
 {
@@ -64,6 +70,14 @@ struct adp_series {
     double time_s; /* seconds since the epoch; only if has_time */
 };
 #define ADP_NO_SERIES 0xffffffffu
+
+/* The first label from i on that has a value, or n_labels: one without is none. [any] */
+static inline uint32_t adp_label_told(const struct adp_series *s, uint32_t i)
+{
+    while (i < s->n_labels && !s->labels[i].value.n)
+        i++;
+    return i;
+}
 
 struct adp_metrics;
 

@@ -102,9 +102,9 @@ struct adp_rec_decision {
     uint32_t metrics_len; /* bytes of raw series, or of their values */
     uint8_t policy, action, fault, n_signals;
     uint8_t id_len, tenant_len, session_len, class_len;
-    uint32_t
-        shape; /* number, with TELLS or VALUES; with OMITTED how many series came; with
-                       INLINE alone how many of them are not here; else 0 */
+    /* Number, with TELLS or VALUES; with OMITTED how many series came; with INLINE alone how
+     * many of them are not here; else 0. */
+    uint32_t shape;
     /* double value[n_signals], or struct adp_rec_reading[n_signals] when INLINE;
      * struct adp_rec_replicas and its rows, when REPLICAS; raw series (core/lane.h), or doubles when VALUES; id, tenant, session, class */
 };

@@ -30,8 +30,8 @@ struct adp_sheet {
     char *text; /* owned; what was given by name, as it was given */
     size_t text_len, cap_text;
 
-    uint32_t
-        left_out; /* of what was given: it cannot be a series, or there are too many */
+    /* Of what was given: it cannot be a series, or there are too many. */
+    uint32_t left_out;
 
     uint32_t shape; /* its number; 0: none, it cannot be told in a record */
     bool again;     /* the same was given twice: it is worth telling */

@@ -557,6 +557,14 @@ static bool ask_taken(struct choosing *c, uint32_t source, struct adp_reading *r
     return ask(c->signal, source, &c->moment, c->now_ns, c->wall_s, c->scratch, ret);
 }
 
+static bool ask_one(struct choosing *c, uint32_t source, uint32_t group,
+                    struct adp_reading *ret)
+{
+    c->moment.replicas = &c->pool->names[group];
+    c->moment.n_replicas = 1;
+    return ask(c->signal, source, &c->moment, c->now_ns, c->wall_s, c->scratch, ret);
+}
+
 /* Adds what was left out of `r` to what was left out before. */
 static void add_skipped(struct adp_reading *to, const struct adp_reading *r)
 {
@@ -628,10 +636,7 @@ static bool ask_each(struct choosing *c, uint32_t source, struct adp_reading *re
     for (uint32_t g = 0; g < c->pool->n; g++) {
         if (c->state[g] != OPEN)
             continue;
-        c->moment.replicas = &c->pool->names[g];
-        c->moment.n_replicas = 1;
-        bool last =
-            ask(c->signal, source, &c->moment, c->now_ns, c->wall_s, c->scratch, &r);
+        bool last = ask_one(c, source, g, &r);
         if (r.why == ADP_WHY_NEVER_SUPPLIED)
             continue;
         *ret_any = true;
@@ -707,7 +712,18 @@ static bool ask_source(struct choosing *c, uint32_t source)
     return !spoke || add_reading(c, c->signal->sources[source].aggregate, &r);
 }
 
-/* Of those that have no value: what was left out, and why, where nobody has one. */
+static void account(struct choosing *c, const struct adp_reading *silent)
+{
+    if (silent->why == ADP_WHY_PRESENT)
+        return;
+    if (c->ret->why == ADP_WHY_NEVER_SUPPLIED)
+        *c->ret = *silent;
+    else
+        add_skipped(c->ret, silent);
+}
+
+/* Of those that have no value: what was left out, and why, where nobody has one. Of values
+ * that are insane each a function may make one that looks sane: it is not theirs. */
 static void account_silent(struct choosing *c, uint64_t there)
 {
     for (; there; there &= there - 1) {
@@ -720,10 +736,12 @@ static void account_silent(struct choosing *c, uint64_t there)
         if (!c->m)
             continue;
         ask_taken(c, source, &r);
-        if (c->ret->why == ADP_WHY_NEVER_SUPPLIED)
-            *c->ret = r;
-        else if (r.why != ADP_WHY_PRESENT)
-            add_skipped(c->ret, &r);
+        bool sane = r.why == ADP_WHY_PRESENT;
+        account(c, &r);
+        for (uint32_t i = 0; sane && i < c->m; i++) {
+            ask_one(c, source, c->who[i], &r);
+            account(c, &r);
+        }
     }
 }
 

@@ -91,11 +91,11 @@ const char *const *adp_signals_names(const struct adp_signals *set);
 struct adp_reading {
     enum adp_why why; /* PRESENT, or the reason of the source that came nearest */
     int32_t source;   /* which source supplied it, or was nearest; -1: none on the page */
-    uint64_t
-        sources;  /* bit i: source i supplied it, or a part of it: several only of a */
-                  /* pool, and then `source` is the first; 0 unless PRESENT */
-    double value; /* garbage unless PRESENT */
-    double age_s; /* when read; 0 unless the metric carried a timestamp */
+    /* Bit i: source i supplied it, or a part of it: several only of a pool, and then `source`
+     * is the first; 0 unless PRESENT. */
+    uint64_t sources;
+    double value;        /* garbage unless PRESENT */
+    double age_s;        /* when read; 0 unless the metric carried a timestamp */
     uint64_t expires_ns; /* on the clock of `now_ns`: absent from then on; 0 unless */
                          /* PRESENT */
     uint32_t taken, skipped;
@@ -124,7 +124,8 @@ void adp_signals_read(const struct adp_signals *set, const struct adp_moment *mo
                       struct adp_reading *readings);
 
 /* Which sources of each signal a page supplies, if it has all of their metrics, and whether
- * it is of several targets: it depends on its series only, not on their values, so where the same series come again it is found once. */
+ * it is of several targets: it depends on its series only, not on their values, so where the
+ * same series come again it is found once. */
 struct adp_bound {
     uint64_t there[ADP_MAX_KNOWN]; /* bit i: source i */
     bool pool;                     /* the metrics are of several targets */

@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PAGE_SERIES = 16384 }; /* series one selector may match on a published page */
-
 struct adp_publisher {
     struct adp_region *region;
     bool recording, has_readings;
@@ -54,7 +52,7 @@ int adp_publisher_create(struct adp_publisher **ret, struct adp_region *region,
     adp_line_init(&p->pool);
     if (adp_history_create(&p->history, ADP_WINDOW_NS) < 0 ||
         adp_metrics_create(&p->empty) < 0 ||
-        adp_scratch_create(&p->scratch, PAGE_SERIES) < 0) {
+        adp_scratch_create(&p->scratch, ADP_PAGE_SERIES) < 0) {
         adp_publisher_destroy(p);
         return adp_error_set(err, ADP_ENOMEM, "out of memory");
     }
@@ -288,7 +286,8 @@ static void evaluate_replicas(struct adp_publisher *p, const struct adp_signals 
     uint32_t n = adp_signals_count(signals), rows = 0;
     uint64_t all = n == ADP_MAX_KNOWN ? UINT64_MAX : (UINT64_C(1) << n) - 1;
     uint64_t wanted = p->replica_signals & all;
-    if (p->recording || wanted)
+    bool any = bound->pool || !bound->loose;
+    if (any && (p->recording || wanted))
         rows = adp_replicas_names(moment->now, names);
     if (p->recording && adp_replicas_fit(rows, all))
         wanted = all;

@@ -26,10 +26,7 @@ static const char *find(const char *from, const char *end, char c)
 
 static const char *find_last(const char *from, const char *end, char c)
 {
-    while (end > from)
-        if (*--end == c)
-            return end;
-    return NULL;
+    return from < end ? memrchr(from, c, (size_t)(end - from)) : NULL;
 }
 
 /* Whatever its case. `word` is of lower-case letters. */

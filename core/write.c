@@ -772,7 +772,7 @@ static void put_decision(struct adp_line *to, const struct adp_rec_decision *r,
     put_rest(to, r, parts, words, seen, tag);
 }
 
-/* The record, its series but a count. */
+/* The record, its series but a count: of those that are here, and of those that are not. */
 static struct adp_rec_decision without_series(const struct adp_rec_decision *record,
                                               const struct adp_decision_parts *parts)
 {
@@ -780,8 +780,10 @@ static struct adp_rec_decision without_series(const struct adp_rec_decision *rec
     struct adp_rec_decision r = *record;
     if (!(r.flags & ADP_REC_INLINE) || r.flags & ADP_REC_OMITTED)
         return r;
+    uint32_t missing = r.flags & forms ? 0 : r.shape;
     r.shape = r.flags & ADP_REC_VALUES ? parts->series_len / (uint32_t)sizeof(double)
                                        : adp_keys_count(parts->series, parts->series_len);
+    r.shape += missing;
     r.flags = (r.flags & ~forms) | ADP_REC_OMITTED;
     return r;
 }

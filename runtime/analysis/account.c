@@ -137,22 +137,14 @@ void adp_account_print(const struct adp_account *account, FILE *to)
 
 /* --- a page, for machines --- */
 
-static void put_word(struct adp_line *to, const char *key, const char *word)
-{
-    adp_line_key(to, key);
-    adp_line_string_or_null(to, word);
-}
-
 static void put_skipped(struct adp_line *to, const struct adp_reading *r)
 {
-    adp_line_key(to, "skipped");
-    adp_line_u64(to, r->skipped);
+    adp_line_key_u64(to, "skipped", r->skipped);
     adp_line_key(to, "skipped_by");
     adp_line_puts(to, "{");
     for (int why = 0; why < ADP_WHY_COUNT; why++)
         if (r->skipped_by[why]) {
-            adp_line_key(to, adp_why_word((enum adp_why)why));
-            adp_line_u64(to, r->skipped_by[why]);
+            adp_line_key_u64(to, adp_why_word((enum adp_why)why), r->skipped_by[why]);
         }
     adp_line_puts(to, "}");
 }
@@ -164,7 +156,8 @@ static void put_source(struct adp_line *to, const struct adp_account *a, uint32_
     uint64_t more = other_sources(r);
     struct adp_line all;
     if (!more || r->why != ADP_WHY_PRESENT) {
-        put_word(to, "source", r->why == ADP_WHY_PRESENT ? source_text(a, i) : NULL);
+        adp_line_key_text(to, "source",
+                          r->why == ADP_WHY_PRESENT ? source_text(a, i) : NULL);
         return;
     }
     adp_line_init(&all);
@@ -187,17 +180,14 @@ static void put_reading(struct adp_line *to, const struct adp_account *a, uint32
     wanted(a, i, &source, &metric);
     adp_line_key(to, adp_signals_name(a->set, i));
     adp_line_puts(to, "{");
-    adp_line_key(to, "value");
-    adp_line_number(to, present ? r->value : (double)NAN);
-    put_word(to, "unit", adp_signals_unit(a->set, i));
+    adp_line_key_number(to, "value", present ? r->value : (double)NAN);
+    adp_line_key_text(to, "unit", adp_signals_unit(a->set, i));
     put_source(to, a, i);
-    put_word(to, "why", present ? NULL : adp_why_word(r->why));
-    adp_line_key(to, "series");
-    adp_line_u64(to, present ? r->taken : 0);
+    adp_line_key_text(to, "why", present ? NULL : adp_why_word(r->why));
+    adp_line_key_u64(to, "series", present ? r->taken : 0);
     put_skipped(to, r);
-    adp_line_key(to, "age_s");
-    adp_line_number(to, present ? r->age_s : (double)NAN);
-    put_word(to, "wants", metric);
+    adp_line_key_number(to, "age_s", present ? r->age_s : (double)NAN);
+    adp_line_key_text(to, "wants", metric);
     adp_line_puts(to, "}");
 }
 
@@ -219,7 +209,7 @@ int adp_account_json(const struct adp_account *account, FILE *to)
     struct adp_str name;
     adp_line_init(&line);
     adp_line_puts(&line, "{");
-    put_word(&line, "page", a->name);
+    adp_line_key_text(&line, "page", a->name);
     adp_line_key(&line, "signals");
     adp_line_puts(&line, "{");
     for (uint32_t i = 0; i < adp_signals_count(a->set); i++)
@@ -317,25 +307,25 @@ static void put_declared(struct adp_line *to, const struct adp_signals *set, uin
     adp_signals_range(set, i, &lo, &hi);
     adp_line_key(to, adp_signals_name(set, i));
     adp_line_puts(to, "{");
-    put_word(to, "unit", adp_signals_unit(set, i));
+    adp_line_key_text(to, "unit", adp_signals_unit(set, i));
     adp_line_key(to, "range");
     adp_line_puts(to, "[");
     adp_line_number(to, lo);
     adp_line_puts(to, ",");
     adp_line_number(to, hi);
     adp_line_puts(to, "]");
-    adp_line_key(to, "max_age_s");
-    adp_line_number(to, (double)adp_signals_age_limit(set, i) * 1e-9);
-    put_word(to, "about", adp_signals_about(set, i));
+    adp_line_key_number(to, "max_age_s", (double)adp_signals_age_limit(set, i) * 1e-9);
+    adp_line_key_text(to, "about", adp_signals_about(set, i));
     adp_line_key(to, "sources");
     adp_line_puts(to, "[");
     for (uint32_t k = 0; k < adp_signals_sources(set, i); k++) {
         enum adp_aggregate aggregate;
         const struct adp_expr *e = adp_signals_source(set, i, k, &aggregate);
         adp_line_puts(to, k ? ",{" : "{");
-        put_word(to, "source", adp_expr_text(e));
-        put_word(to, "aggregate",
-                 aggregate == ADP_AGG_NONE ? NULL : adp_aggregate_word(aggregate));
+        adp_line_key_text(to, "source", adp_expr_text(e));
+        adp_line_key_text(to, "aggregate",
+                          aggregate == ADP_AGG_NONE ? NULL
+                                                    : adp_aggregate_word(aggregate));
         adp_line_puts(to, "}");
     }
     adp_line_puts(to, "]}");
@@ -346,7 +336,7 @@ int adp_account_set_json(const struct adp_signals *set, FILE *to)
     struct adp_line line;
     adp_line_init(&line);
     adp_line_puts(&line, "{");
-    put_word(&line, "dictionary", ADP_DICTIONARY_VERSION);
+    adp_line_key_text(&line, "dictionary", ADP_DICTIONARY_VERSION);
     adp_line_key(&line, "signals");
     adp_line_puts(&line, "{");
     for (uint32_t i = 0; i < adp_signals_count(set); i++)

@@ -222,17 +222,13 @@ static void put_line(struct adp_line *to, const struct found *line, bool first)
     size_t len = raw->len < ADP_EXCERPT_TEXT ? raw->len : ADP_EXCERPT_TEXT;
     bool corrupt = !line->readable && !line->blank;
     adp_line_puts(to, first ? "\n{" : ",\n{");
-    adp_line_key(to, "line");
-    adp_line_u64(to, raw->number);
-    adp_line_key(to, "at");
-    adp_line_number(to, line->readable ? line->entry.at : (double)NAN);
-    adp_line_key(to, "kind");
-    adp_line_string_or_null(to, kind_of(line));
-    adp_line_key(to, "why");
-    adp_line_string_or_null(to, raw->unterminated
-                                    ? adp_corrupt_word(ADP_CORRUPT_UNTERMINATED)
-                                : corrupt ? adp_corrupt_word(line->corrupt)
-                                          : NULL);
+    adp_line_key_u64(to, "line", raw->number);
+    adp_line_key_number(to, "at", line->readable ? line->entry.at : (double)NAN);
+    adp_line_key_text(to, "kind", kind_of(line));
+    adp_line_key_text(to, "why",
+                      raw->unterminated ? adp_corrupt_word(ADP_CORRUPT_UNTERMINATED)
+                      : corrupt         ? adp_corrupt_word(line->corrupt)
+                                        : NULL);
     adp_line_key(to, "text");
     adp_line_string(to, raw->text, len);
     adp_line_key(to, "cut");
@@ -352,8 +348,7 @@ static int put_of(const struct adp_excerpt *asked, struct adp_line *to,
     }
     text_close(&text);
     adp_line_puts(to, "]");
-    adp_line_key(to, "n");
-    adp_line_u64(to, all);
+    adp_line_key_u64(to, "n", all);
     put_number_or_null(to, "next", next);
     return n;
 }
@@ -363,11 +358,9 @@ int adp_excerpt_json(const struct adp_excerpt *asked, FILE *to, struct adp_error
     struct adp_line line;
     adp_line_init(&line);
     adp_line_puts(&line, "{");
-    adp_line_key(&line, "log");
-    adp_line_string_or_null(&line, asked->path);
-    adp_line_key(&line, "of");
-    adp_line_string_or_null(&line,
-                            asked->around ? words[ADP_EXCERPT_ANY] : words[asked->of]);
+    adp_line_key_text(&line, "log", asked->path);
+    adp_line_key_text(&line, "of",
+                      asked->around ? words[ADP_EXCERPT_ANY] : words[asked->of]);
     int e = asked->around ? put_around(asked, &line, err) : put_of(asked, &line, err);
     if (!e)
         e = finish(&line, to, err);

@@ -30,7 +30,7 @@ struct adp_lines {
 
 static struct adp_lines *create(int fd)
 {
-    size_t cap = ADP_LINES_MAX + 1 + READ_SIZE;
+    size_t cap = ADP_LINE_MAX + 1 + READ_SIZE;
     /* Zeroed: the bytes behind the last line are looked at as padding. */
     struct adp_lines *lines = calloc(1, sizeof *lines + cap + ADP_READER_PADDING);
     if (!lines)
@@ -125,7 +125,7 @@ static void give(struct adp_lines *lines, size_t stop, bool terminated,
     ret->len = stop - lines->start;
     ret->number = ++lines->number;
     ret->offset = lines->offset;
-    ret->too_long = ret->len > ADP_LINES_MAX;
+    ret->too_long = ret->len > ADP_LINE_MAX;
     ret->unterminated = !terminated;
     if (ret->too_long)
         ret->len = 0;
@@ -167,7 +167,7 @@ static int next(struct adp_lines *lines, struct adp_raw_line *ret, struct adp_er
             return 1;
         }
         lines->searched = lines->end;
-        if (lines->end - lines->start > ADP_LINES_MAX)
+        if (lines->end - lines->start > ADP_LINE_MAX)
             return skip(lines, ret, err);
         if (lines->ended) {
             if (lines->start == lines->end)

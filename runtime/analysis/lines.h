@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A file as lines, whatever its size, from any descriptor, packed or not; or a slice of one.
  *
- * Memory is one buffer of ADP_LINES_MAX and a read's worth. A longer line is skipped and
+ * Memory is one buffer of ADP_LINE_MAX and a read's worth. A longer line is skipped and
  * said to be too long; it never grows the buffer. */
 #ifndef ADP_ANALYSIS_LINES_H
 #define ADP_ANALYSIS_LINES_H
@@ -12,10 +12,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* Bytes of a line, its newline apart: the longest that the log writes, a snapshot of 40
- * targets, each with a page of 60 KB whose keys it writes longer. */
-#define ADP_LINES_MAX ADP_LINE_MAX
 
 struct adp_lines; /* opaque */
 

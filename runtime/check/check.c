@@ -5,6 +5,7 @@
 #include "runtime/check/child.h"
 #include "runtime/check/checks.h"
 #include "runtime/check/copies.h"
+#include "runtime/check/timing.h"
 #include "runtime/loader/copy.h"
 #include "runtime/loader/file.h"
 #include "runtime/loader/loader.h"
@@ -16,7 +17,6 @@
 #include <strings.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 /* In the order they run in: a check stands on those before it that it names. On those in
@@ -104,18 +104,16 @@ static const struct check {
     { "B8", "tickets come back by any end, late and all at once", 10, "B1 B3", "",
       adp_check_takes_tickets_back,
       "take a ticket back in outcome once, whatever its kind; learn from DONE, FAILED "
-      "and "
-      "CANCELLED, release on NOT_RUN and LOST, each only for a ticket of its own; bound "
-      "what waits" },
+      "and CANCELLED, release on NOT_RUN and LOST, each only for a ticket of its own; "
+      "bound what waits" },
     { "B9", "an instance that is over leaves nothing", 4, "S1", "S2 B1",
       adp_check_leaves_nothing, "free in destroy what create and decide took" },
     { "B10", "a create that fails says why and leaves nothing", 4, "S1", "S2 B1",
       adp_check_survives_failing_create,
       "check every allocation; on failure free what was taken, write a sentence into "
       "setup->error and return NULL; in C++ and Rust catch what unwinds; Rust's "
-      "Box::new, "
-      "Vec::push and collections end the process when memory is out: use try_reserve and "
-      "the SDK's try_box" },
+      "Box::new, Vec::push and collections end the process when memory is out: use "
+      "try_reserve and the SDK's try_box" },
     { "B11", "saved state is the whole state, and no other is believed", 11, "B3 B8",
       "S2 B1", adp_check_saves_and_restores,
       "save every field that decide reads, with its length and a checksum over it "
@@ -135,8 +133,7 @@ static const struct check {
     { "B14", "a parameter that may change does", 9, "B3", "S2 B1",
       adp_check_takes_changed_parameters,
       "read it from view->param in decide, or declare it ADP_FIXED: it then changes with "
-      "a "
-      "new instance alone" },
+      "a new instance alone" },
 
     { "L3", "a second copy of the file has its own state", 1, "B2", "B1",
       adp_check_copy_is_apart,
@@ -174,15 +171,13 @@ enum { N_CHECKS = sizeof checks / sizeof checks[0] };
 static const char *const mends[ADP_MENDS] = {
     [ADP_MEND_MEMORY] =
         "it touches memory that is not there or not its own, or its stack is at an end: "
-        "run "
-        "this check under a debugger, as docs/checks.md has it; look before each pointer "
-        "that may be NULL, and stay within the number of rows and bytes that comes with "
-        "it",
+        "run this check under a debugger, as docs/checks.md has it; look before each "
+        "pointer that may be NULL, and stay within the number of rows and bytes that "
+        "comes with it",
     [ADP_MEND_ABORT] =
         "an assertion, an exception or panic that nobody caught, or a heap that is "
-        "damaged: "
-        "create says what is wrong with adp_cannot, decide with a verdict, and nothing "
-        "unwinds past them",
+        "damaged: create says what is wrong with adp_cannot, decide with a verdict, and "
+        "nothing unwinds past them",
     [ADP_MEND_DIVISION] =
         "look at what an integer is divided by before dividing, and leave "
         "floating-point traps off",
@@ -194,10 +189,10 @@ static const char *const mends[ADP_MENDS] = {
     [ADP_MEND_REACHES_OUT] =
         "leave files, connections, processes and signals to the host: "
         "a policy has its own memory and what it is passed",
-    [ADP_MEND_LESS_STACK] = "put large tables into what create allocates, and bound how "
-                            "deep it calls itself: "
-                            "threads of a host may have a quarter of a megabyte of "
-                            "stack, half of it the host's",
+    [ADP_MEND_LESS_STACK] =
+        "put large tables into what create allocates, and bound how deep it calls "
+        "itself: threads of a host may have a quarter of a megabyte of stack, half of it "
+        "the host's",
     [ADP_MEND_FEWER_SIGNALS] = "declare no more than 52 signals that are not in the "
                                "dictionary: with those it has, a configuration knows 64",
 };
@@ -356,8 +351,7 @@ static void take_result(struct adp_check_result *result, const struct run *run,
     } else if (child->finished) {
         result->status = ADP_CHECK_PASS;
     } else {
-        bool asked = child->end != ADP_CHILD_NONE && child->hung != ADP_HUNG_STARVING;
-        result->status = asked ? ADP_CHECK_FAIL : ADP_CHECK_SKIP;
+        result->status = adp_child_hindered(child) ? ADP_CHECK_SKIP : ADP_CHECK_FAIL;
         *ret_died = result->status == ADP_CHECK_FAIL;
         slate->mend = adp_trial_mend_of(child);
         say_death(result, run, child);
@@ -365,13 +359,6 @@ static void take_result(struct adp_check_result *result, const struct run *run,
     }
     slate->seen[sizeof slate->seen - 1] = '\0';
     memcpy(result->seen, slate->seen, sizeof result->seen);
-}
-
-static double now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
 /* Whoever has a slow create gets the time for as many of them as a check makes, and who
@@ -390,7 +377,7 @@ static uint32_t limit_of(const struct run *run)
 }
 
 /* The slate is shared with a policy: any number may stand there. */
-static void take_size(struct run *run)
+static void take_measure(struct run *run)
 {
     uint32_t signals = run->trial.slate->signals;
     if (signals)
@@ -406,7 +393,7 @@ static void ask(struct run *run, int i, struct adp_check_result *result)
     struct adp_slate *slate = run->trial.slate;
     struct work w = { &checks[i], &run->trial };
     struct adp_child child;
-    double from = now_ms();
+    double from = adp_timing_ms(CLOCK_MONOTONIC);
     char policy[sizeof slate->policy];
     memcpy(policy, slate->policy, sizeof policy);
     memset(slate, 0, sizeof *slate);
@@ -414,9 +401,9 @@ static void ask(struct run *run, int i, struct adp_check_result *result)
     run->trial.limit_ms = limit_of(run);
     struct adp_child_limit limit = { run->trial.limit_ms, run->options.stop, false };
     adp_child_run(&child, limit, work, &w);
-    result->ms = now_ms() - from;
+    result->ms = adp_timing_ms(CLOCK_MONOTONIC) - from;
     take_result(result, run, &child, &run->died[i]);
-    take_size(run);
+    take_measure(run);
     result->mend = mend_of(i, slate);
     run->failed[i] = result->status == ADP_CHECK_FAIL;
 }

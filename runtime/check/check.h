@@ -27,7 +27,7 @@
 #include <stdio.h>
 
 #define ADP_CHECKS_MAX  48u
-#define ADP_CHECK_SEEN  640u  /* bytes of `seen`, its NUL included */
+#define ADP_CHECK_SEEN  768u  /* bytes of `seen`, its NUL included */
 #define ADP_CHECK_LIMIT 20000 /* ms of computing, and of waiting: unless one is given */
 
 enum adp_check_status { ADP_CHECK_PASS, ADP_CHECK_FAIL, ADP_CHECK_SKIP };

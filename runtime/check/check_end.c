@@ -10,10 +10,10 @@
 #include "runtime/check/checks.h"
 
 #include "runtime/check/child.h"
+#include "runtime/check/dynamic.h"
 #include "runtime/check/process.h"
 #include "runtime/check/traffic.h"
 
-#include <link.h>
 #include <stdlib.h>
 
 enum { STATUS = 77, REQUESTS = 500 };
@@ -40,12 +40,6 @@ static int count_one(struct dl_phdr_info *info, size_t size, void *ctx)
     return 0;
 }
 
-/* glibc puts absolute addresses in place of some offsets there. */
-static uintptr_t absolute(uintptr_t base, ElfW(Addr) at)
-{
-    return at < base ? base + at : at;
-}
-
 /* As the dynamic linker does: the last of the array first, then the one by itself. atexit's
  * handlers are among them, those not run yet. */
 static void run_destructors(uintptr_t base, const ElfW(Dyn) * d)
@@ -54,7 +48,7 @@ static void run_destructors(uintptr_t base, const ElfW(Dyn) * d)
     void (*last)(void) = NULL;
     size_t n = 0;
     for (; d->d_tag != DT_NULL; d++) {
-        uintptr_t at = absolute(base, d->d_un.d_ptr);
+        uintptr_t at = adp_dynamic_address(base, d);
         if (d->d_tag == DT_FINI_ARRAY)
             array = (void (**)(void))at;
         else if (d->d_tag == DT_FINI_ARRAYSZ)
@@ -75,11 +69,9 @@ static int unload_one(struct dl_phdr_info *info, size_t size, void *ctx)
     (void)size;
     if (u->seen++ < u->end->objects)
         return 0;
-    for (int i = 0; i < info->dlpi_phnum; i++)
-        if (info->dlpi_phdr[i].p_type == PT_DYNAMIC) {
-            uintptr_t at = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
-            run_destructors(info->dlpi_addr, (const ElfW(Dyn) *)at);
-        }
+    const ElfW(Dyn) *dynamic = adp_dynamic_of(info);
+    if (dynamic)
+        run_destructors(info->dlpi_addr, dynamic);
     return 0;
 }
 
@@ -128,7 +120,6 @@ static void live_and_end(void *ctx)
     for (uint32_t i = 0; i < REQUESTS; i++)
         adp_play_step(&play);
     adp_play_close(&play);
-    end->trial->slate->view = 0;
     adp_process_read(end->before);
     adp_trial_at(end->trial, ADP_CALL_EXIT);
     exit(STATUS);

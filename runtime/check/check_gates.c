@@ -182,12 +182,8 @@ static void play(struct judge *j, uint64_t *seed, enum adp_values values, uint32
     adp_subject_params(j->subject, values, seed, param);
     struct adp_plan plan = { .seed = adp_subject_next(seed), .no_replicas = true };
     struct adp_start start = { .param = param };
-    struct adp_instance probe;
-    adp_subject_create(&probe, j->subject, &start);
-    bool refuses = !probe.made;
-    adp_subject_destroy(j->subject, &probe);
-    if (refuses)
-        return; /* its good right, for random parameters */
+    if (!adp_subject_takes(j->subject, &start))
+        return;
     adp_play_open(&p, j->subject, &plan, &start);
     if (j->has_state && j->subject->policy->n_gates)
         n = 1;
@@ -218,12 +214,9 @@ static void ask(const struct judge *j, const struct adp_start *start,
     v.draw = draw;
     adp_subject_must_create(&instance, j->subject, start);
     adp_subject_decide(j->subject, &instance, &v, ret);
-    struct adp_outcome back = { .size = sizeof back,
-                                .kind = ADP_NOT_RUN,
-                                .ticket = ret->verdict.ticket,
-                                .now_ns = v.now_ns };
-    if (back.ticket)
-        adp_subject_outcome(j->subject, &instance, &back);
+    if (ret->verdict.ticket)
+        adp_subject_settle(j->subject, &instance, ret->verdict.ticket, ADP_NOT_RUN,
+                           v.now_ns);
     adp_subject_destroy(j->subject, &instance);
 }
 
@@ -284,24 +277,17 @@ static void judge_draws(struct judge *j, uint64_t *seed, uint32_t n)
                                                        ADP_PRESENCE_NONE,
                                                        ADP_PRESENCE_MIXED };
     struct adp_traffic *t = adp_trial_shared(j->subject->trial, sizeof *t);
-    struct adp_instance probe;
     double param[ADP_MAX_PARAMS];
     for (uint32_t i = 0; i < n; i++) {
         struct adp_start start = { .param = param };
         struct adp_plan plan = { .seed = adp_subject_next(seed),
                                  .presence = presences[i % WAYS],
                                  .no_replicas = true };
-        adp_subject_params(j->subject,
-                           i / WAYS % 2 ? ADP_VALUES_RANDOM : ADP_VALUES_TYPICAL, seed,
-                           param);
-        bool made = true; /* by its defaults it is */
-        if (i / WAYS % 2) {
-            adp_subject_create(&probe, j->subject, &start);
-            made = probe.made;
-            adp_subject_destroy(j->subject, &probe);
-        }
+        bool random = i / WAYS % 2;
+        adp_subject_params(j->subject, random ? ADP_VALUES_RANDOM : ADP_VALUES_TYPICAL,
+                           seed, param);
         adp_traffic_init(t, j->subject, &plan, param);
-        if (made)
+        if (!random || adp_subject_takes(j->subject, &start))
             judge_least(j, &start, next_view(t, i % WAYS), seed);
     }
 }

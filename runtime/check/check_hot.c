@@ -3,6 +3,8 @@
 #include "runtime/check/checks.h"
 
 #include "runtime/check/hooks.h"
+#include "runtime/check/sanitized.h"
+#include "runtime/check/timing.h"
 #include "runtime/check/traffic.h"
 #include "runtime/check/trap.h"
 
@@ -12,10 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
 /* As it comes by default, and with all its readings there or none; then with parameters of
- * any kind. Tenants, sessions and priorities are as many as there are requests. */
+ * any kind. Of tenants and sessions there is no end, and priorities are of any size. */
 enum { SETS = 6 };
 
 static const enum adp_presence presences[] = { ADP_PRESENCE_MIXED, ADP_PRESENCE_ALL,
@@ -28,20 +29,14 @@ static bool open_set(struct adp_play *play, const struct adp_subject *subject,
                      uint32_t set, uint64_t *seed, double param[ADP_MAX_PARAMS])
 {
     struct adp_start start = { .param = param };
-    struct adp_instance probe;
     adp_subject_params(subject, set < PRESENCES ? ADP_VALUES_TYPICAL : ADP_VALUES_RANDOM,
                        seed, param);
     struct adp_plan plan = { .seed = adp_subject_next(seed),
                              .presence = presences[set % PRESENCES],
                              .every_end = true,
                              .many = true };
-    if (set >= PRESENCES) {
-        adp_subject_create(&probe, subject, &start);
-        bool made = probe.made;
-        adp_subject_destroy(subject, &probe);
-        if (!made)
-            return false;
-    }
+    if (set >= PRESENCES && !adp_subject_takes(subject, &start))
+        return false;
     adp_play_open(play, subject, &plan, &start);
     return true;
 }
@@ -90,18 +85,7 @@ static void play_counted(struct adp_play *play, uint32_t n)
  * which is its own. So there is half for the policy, some for us, and below it a wide place
  * that nobody may touch. */
 
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
-#define SANITIZED 1
-#elif defined __has_feature
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#if defined SANITIZED
-enum { OUR_STACK = 1 << 20 }; /* frames with room around each variable */
-#else
-enum { OUR_STACK = 1 << 14 };
-#endif
+enum { OUR_STACK = ADP_SANITIZED ? 1 << 20 : 1 << 14 };
 enum { POLICYS_STACK = ADP_HOT_STACK, BELOW = 64 << 20 };
 
 static struct {
@@ -222,13 +206,6 @@ void adp_check_makes_no_system_call(struct adp_trial *trial)
 
 enum { BATCHES = 5, BATCH = 4000 };
 
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static int by_size(const void *a, const void *b)
 {
     uint64_t x, y;
@@ -252,9 +229,9 @@ static void measure(struct adp_play *play, uint64_t *ns, uint64_t clock_ns)
         memset(&answer, 0, sizeof answer);
         answer.verdict.size = sizeof answer.verdict;
         answer.verdict.binding = ADP_NONE;
-        uint64_t from = now_ns();
+        uint64_t from = adp_timing_ns(CLOCK_MONOTONIC);
         play->subject->policy->decide(play->instance.self, view, &answer.verdict);
-        uint64_t took = now_ns() - from;
+        uint64_t took = adp_timing_ns(CLOCK_MONOTONIC) - from;
         ns[i] = took > clock_ns ? took - clock_ns : 0;
         adp_traffic_answered(&play->traffic, &play->instance, &answer.verdict);
     }
@@ -264,8 +241,8 @@ static void measure(struct adp_play *play, uint64_t *ns, uint64_t clock_ns)
 static uint64_t clock_cost(uint64_t *ns)
 {
     for (uint32_t i = 0; i < BATCH; i++) {
-        uint64_t from = now_ns();
-        ns[i] = now_ns() - from;
+        uint64_t from = adp_timing_ns(CLOCK_MONOTONIC);
+        ns[i] = adp_timing_ns(CLOCK_MONOTONIC) - from;
     }
     qsort(ns, BATCH, sizeof *ns, by_size);
     return percentile(ns, BATCH, 50);

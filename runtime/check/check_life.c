@@ -7,13 +7,13 @@
 #include "core/pen.h"
 #include "runtime/check/hooks.h"
 #include "runtime/check/process.h"
+#include "runtime/check/timing.h"
 #include "runtime/check/traffic.h"
 
 #include <ctype.h>
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* Loads it so that its allocations are seen. Its head is read again once its calls are
  * led past us: it may name free itself as its destroy. */
@@ -42,21 +42,15 @@ struct cost {
     double cpu_ms, wall_ms;
 };
 
-static double clock_ms(clockid_t clock)
-{
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
 static struct cost cost_of(const struct adp_subject *subject,
                            const struct adp_start *start, bool *ret_made)
 {
     struct adp_instance instance;
-    double cpu = clock_ms(CLOCK_PROCESS_CPUTIME_ID), wall = clock_ms(CLOCK_MONOTONIC);
+    double cpu = adp_timing_ms(CLOCK_PROCESS_CPUTIME_ID),
+           wall = adp_timing_ms(CLOCK_MONOTONIC);
     adp_subject_create(&instance, subject, start);
-    struct cost cost = { clock_ms(CLOCK_PROCESS_CPUTIME_ID) - cpu,
-                         clock_ms(CLOCK_MONOTONIC) - wall };
+    struct cost cost = { adp_timing_ms(CLOCK_PROCESS_CPUTIME_ID) - cpu,
+                         adp_timing_ms(CLOCK_MONOTONIC) - wall };
     *ret_made = instance.made;
     adp_subject_destroy(subject, &instance);
     return cost;
@@ -339,9 +333,7 @@ static void fail_saved(const struct adp_subject *subject, const struct adp_start
     if (!saved)
         return;
     adp_subject_must_create(&instance, subject, usual);
-    adp_trial_at(subject->trial, ADP_CALL_SAVE);
-    uint64_t len = p->save(instance.self, saved, p->max_saved);
-    adp_trial_at(subject->trial, ADP_CALL_NONE);
+    uint64_t len = adp_subject_save(subject, &instance, saved, p->max_saved);
     adp_subject_destroy(subject, &instance);
     start.saved = saved;
     start.saved_len = len ? len : 1;

@@ -5,24 +5,17 @@
 #include "runtime/check/child.h"
 #include "runtime/check/copies.h"
 #include "runtime/check/process.h"
+#include "runtime/check/timing.h"
 #include "runtime/check/traffic.h"
 #include "runtime/check/trap.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 /* A reload waits for it. Reading and hashing the file is in it: a large one takes some
  * milliseconds. */
 enum { MOST_MS = 1000 };
-
-static double now_ms(clockid_t clock)
-{
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
 
 static void map(struct adp_trial *trial)
 {
@@ -39,10 +32,11 @@ void adp_check_loads(struct adp_trial *trial)
 {
     if (clearenv() != 0 || chdir("/") != 0)
         adp_trial_skip(trial, "the environment cannot be emptied");
-    double wall = now_ms(CLOCK_MONOTONIC), cpu = now_ms(CLOCK_PROCESS_CPUTIME_ID);
+    double wall = adp_timing_ms(CLOCK_MONOTONIC),
+           cpu = adp_timing_ms(CLOCK_PROCESS_CPUTIME_ID);
     map(trial);
-    cpu = now_ms(CLOCK_PROCESS_CPUTIME_ID) - cpu;
-    wall = now_ms(CLOCK_MONOTONIC) - wall;
+    cpu = adp_timing_ms(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+    wall = adp_timing_ms(CLOCK_MONOTONIC) - wall;
     /* Waiting for the processor is no fault of the policy's, sleeping is. */
     if (cpu > MOST_MS || wall > 2 * MOST_MS)
         adp_trial_fail(trial,

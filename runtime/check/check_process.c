@@ -51,9 +51,7 @@ static void save(const struct watch *w, const struct adp_play *p)
     void *to = policy->save ? malloc((size_t)policy->max_saved + 1) : NULL;
     if (!to)
         return;
-    adp_trial_at(w->subject->trial, ADP_CALL_SAVE);
-    policy->save(p->instance.self, to, policy->max_saved);
-    adp_trial_at(w->subject->trial, ADP_CALL_NONE);
+    adp_subject_save(w->subject, &p->instance, to, policy->max_saved);
     free(to);
     look(w, "save");
 }
@@ -87,12 +85,12 @@ void adp_check_calls_change_nothing(struct adp_trial *trial)
     adp_process_set_odd(trial->scratch);
     adp_subject_load(&subject, trial, trial->path);
     bool filtered = adp_trap_set(trial, ADP_TRAP_SETTING);
-    adp_process_read(w.before);
-    w.fpu = w.before->fpu;
     for (uint32_t i = 0; i < LIVES; i++) {
-        live(&w, &seed, adp_trial_share(trial, REQUESTS));
-        adp_process_block_others();
+        if (i)
+            adp_process_block_others(); /* whatever it blocks is open in one of its lives */
         adp_process_read(w.before);
+        w.fpu = w.before->fpu;
+        live(&w, &seed, adp_trial_share(trial, REQUESTS));
     }
     if (!filtered)
         adp_trial_note(trial,

@@ -27,18 +27,27 @@ static struct room make_room(struct adp_trial *trial, size_t most)
 }
 
 /* What save writes of `cap` bytes; *ret_at is where they are. */
-static uint64_t save(const struct adp_subject *subject, const void *self,
-                     struct room room, uint64_t cap, unsigned char **ret_at)
+static uint64_t save(const struct adp_play *play, struct room room, uint64_t cap,
+                     unsigned char **ret_at)
 {
     unsigned char *to = room.end - cap;
-    adp_trial_at(subject->trial, ADP_CALL_SAVE);
-    uint64_t len = subject->policy->save(self, to, cap);
-    adp_trial_at(subject->trial, ADP_CALL_NONE);
+    uint64_t len = adp_subject_save(play->subject, &play->instance, to, cap);
     if (len > cap)
-        adp_trial_fail(subject->trial, "save says it wrote %llu bytes of %llu",
+        adp_trial_fail(play->subject->trial, "save says it wrote %llu bytes of %llu",
                        (unsigned long long)len, (unsigned long long)cap);
     *ret_at = to;
     return len;
+}
+
+/* What a new instance starts from, in `room`: these parameters, and what `play` saves. */
+static struct adp_start start_from(const struct adp_play *play, const double *param,
+                                   struct room room)
+{
+    unsigned char *saved;
+    uint64_t len = save(play, room, play->subject->policy->max_saved, &saved);
+    return (struct adp_start) { .param = param,
+                                .saved = len ? saved : NULL,
+                                .saved_len = len };
 }
 
 static void must_be_same(struct adp_trial *trial, uint32_t i, struct adp_said a,
@@ -57,8 +66,7 @@ static uint64_t save_whole(struct adp_play *play, struct room room, unsigned cha
 {
     const struct adp_subject *subject = play->subject;
     unsigned char *at, *copy;
-    uint64_t len =
-        save(subject, play->instance.self, room, subject->policy->max_saved, &at);
+    uint64_t len = save(play, room, subject->policy->max_saved, &at);
     copy = malloc(len + 1);
     if (!copy)
         adp_trial_skip(subject->trial, "out of memory");
@@ -66,7 +74,7 @@ static uint64_t save_whole(struct adp_play *play, struct room room, unsigned cha
     if (len) {
         adp_trial_doing(subject->trial, "with room for %llu bytes, one less than before",
                         (unsigned long long)len - 1);
-        uint64_t less = save(subject, play->instance.self, room, len - 1, &at);
+        uint64_t less = save(play, room, len - 1, &at);
         adp_trial_plain(subject->trial);
         if (less)
             adp_trial_fail(subject->trial,
@@ -139,13 +147,10 @@ static void check_forerunner(const struct adp_subject *subject, const double *pa
     struct adp_plan plan = { .seed = seed, .every_end = true, .pending = 200 };
     struct adp_start start = { .param = param };
     struct adp_play play;
-    unsigned char *saved;
     adp_trial_doing(subject->trial, "with outcomes of its forerunner's tickets");
     adp_play_open(&play, subject, &plan, &start);
     go_on(&play, REQUESTS);
-    start.saved_len =
-        save(subject, play.instance.self, room, subject->policy->max_saved, &saved);
-    start.saved = start.saved_len ? saved : NULL;
+    start = start_from(&play, param, room);
     go_on(&play, AFTERWARDS);
     adp_subject_destroy(subject, &play.instance);
     adp_subject_must_create(&play.instance, subject, &start);
@@ -164,11 +169,9 @@ struct late {
 
 static void give_late(struct late *late, struct adp_play *play)
 {
-    struct adp_outcome o = { .size = sizeof o,
-                             .kind = late->next % 2 ? ADP_LOST : ADP_NOT_RUN,
-                             .ticket = late->ticket[late->next++],
-                             .now_ns = play->traffic.now_ns };
-    adp_subject_outcome(play->subject, &play->instance, &o);
+    uint32_t end = late->next % 2 ? ADP_LOST : ADP_NOT_RUN;
+    adp_subject_settle(play->subject, &play->instance, late->ticket[late->next++], end,
+                       play->traffic.now_ns);
 }
 
 /* What the forerunner sets and does not see again. */
@@ -190,14 +193,10 @@ static void set_late(struct late *late, struct adp_play *play)
 static void check_late(const struct adp_subject *subject, const double *param,
                        uint64_t seed, struct room room)
 {
-    struct adp_start start = { .param = param };
     struct adp_play quiet, told;
     struct late late;
-    unsigned char *saved;
     grow_up(&quiet, subject, param, seed);
-    start.saved_len =
-        save(subject, quiet.instance.self, room, subject->policy->max_saved, &saved);
-    start.saved = start.saved_len ? saved : NULL;
+    struct adp_start start = start_from(&quiet, param, room);
     adp_trial_doing(subject->trial, "with outcomes of tickets set after the save");
     set_late(&late, &quiet);
     told = quiet; /* the same traffic */
@@ -223,20 +222,16 @@ static void check_other_clock(const struct adp_subject *subject, const double *p
 {
     const uint64_t years_ns = UINT64_C(3) * 365 * 86400 * 1000000000u;
     struct adp_plan plan = { .seed = subject->trial->seed, .start_ns = years_ns };
-    struct adp_start start = { .param = param };
+    struct adp_start nothing = { .param = param };
     struct adp_play play;
-    unsigned char *saved;
-    adp_play_open(&play, subject, &plan, &start);
+    adp_play_open(&play, subject, &plan, &nothing);
     go_on(&play, REQUESTS);
     adp_traffic_settle(&play.traffic, &play.instance, ADP_DONE);
-    start.saved_len =
-        save(subject, play.instance.self, room, subject->policy->max_saved, &saved);
-    start.saved = start.saved_len ? saved : NULL;
+    struct adp_start start = start_from(&play, param, room);
     adp_play_close(&play);
     adp_trial_doing(subject->trial, "restored under a clock that has begun again");
     /* Where nothing is read, nothing that comes later puts it right. */
     for (int calm = 0; calm < 2; calm++) {
-        struct adp_start nothing = { .param = param };
         plan.presence = calm ? ADP_PRESENCE_NONE : ADP_PRESENCE_MIXED;
         plan.start_ns = 1000000;
         adp_play_open(&play, subject, &plan, &start);

@@ -267,15 +267,12 @@ static void give_config(const struct adp_subject *subject, const struct adp_star
 {
     struct adp_trial *trial = subject->trial;
     const struct adp_check_options *given = trial->options;
-    struct adp_instance probe;
     if (given->config)
         return;
     options->config = "{}";
     trial->options = options;
-    adp_subject_create(&probe, subject, start);
-    if (!probe.made)
+    if (!adp_subject_takes(subject, start))
         trial->options = given;
-    adp_subject_destroy(subject, &probe);
 }
 
 /* What one that has lived for n requests saves; *ret: owned by the caller, or NULL. */
@@ -294,9 +291,7 @@ static void make_saved(const struct adp_subject *subject, const struct adp_start
     for (uint32_t i = 0; i < n; i++)
         adp_play_step(&play);
     adp_traffic_settle(&play.traffic, &play.instance, ADP_DONE);
-    adp_trial_at(subject->trial, ADP_CALL_SAVE);
-    *ret_len = p->save(play.instance.self, saved, p->max_saved);
-    adp_trial_at(subject->trial, ADP_CALL_NONE);
+    *ret_len = adp_subject_save(subject, &play.instance, saved, p->max_saved);
     adp_play_close(&play);
     if (*ret_len > p->max_saved)
         *ret_len = 0; /* that is another check's */

@@ -3,6 +3,7 @@
 #include "runtime/check/checks.h"
 
 #include "runtime/check/child.h"
+#include "runtime/check/timing.h"
 #include "runtime/check/traffic.h"
 
 #include <pthread.h>
@@ -38,13 +39,6 @@ struct member {
     double param[ADP_MAX_PARAMS];
     struct adp_said expected[REQUESTS];
 };
-
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* Any thread: the slate has room for one word, and whoever is first has it. */
 static void judge(const struct member *m, uint32_t i, const struct adp_verdict *w)
@@ -120,7 +114,7 @@ static void stand_aside(int signal)
 
 static bool is_enough(const struct crowd *crowd, uint64_t start_ns)
 {
-    uint64_t ns = now_ns() - start_ns;
+    uint64_t ns = adp_timing_ns(CLOCK_MONOTONIC) - start_ns;
     return ns >= LONGEST_MS * UINT64_C(1000000) ||
            (ns >= crowd->span_ns && atomic_load(&crowd->turns) >= crowd->least_turns &&
             atomic_load(&crowd->stops) >= crowd->least_stops);
@@ -131,7 +125,7 @@ static bool is_enough(const struct crowd *crowd, uint64_t start_ns)
 static void disturb(struct crowd *crowd, const pthread_t *threads)
 {
     struct timespec step = { 0, STEP_NS };
-    uint64_t start_ns = now_ns();
+    uint64_t start_ns = adp_timing_ns(CLOCK_MONOTONIC);
     for (uint32_t i = 0; !is_enough(crowd, start_ns); i++) {
         atomic_store(&crowd->aside, true);
         pthread_kill(threads[i % THREADS], SIGUSR1);

@@ -52,13 +52,9 @@ static void check_strangers(const struct adp_subject *subject, const double *par
     adp_play_open(&alone, subject, &plan, &start);
     adp_play_open(&disturbed, subject, &plan, &start);
     for (uint32_t i = 0; i < n; i++) {
-        struct adp_outcome stranger = {
-            .size = sizeof stranger,
-            .kind = adp_subject_next(&seed) & 1 ? ADP_NOT_RUN : ADP_LOST,
-            .ticket = adp_subject_next(&seed) | 1,
-            .now_ns = disturbed.traffic.now_ns,
-        };
-        adp_subject_outcome(subject, &disturbed.instance, &stranger);
+        uint32_t end = adp_subject_next(&seed) & 1 ? ADP_NOT_RUN : ADP_LOST;
+        adp_subject_settle(subject, &disturbed.instance, adp_subject_next(&seed) | 1, end,
+                           disturbed.traffic.now_ns);
         struct adp_said a = adp_play_step(&alone), b = adp_play_step(&disturbed);
         if (!adp_verdict_same(&a, &b))
             adp_trial_fail(
@@ -115,14 +111,11 @@ static void check_settles(const struct adp_subject *subject, enum adp_values val
         { ADP_CANCELLED, "when all its requests were cancelled" },
         { 0, "when some of its requests have failed" },
     };
-    struct adp_instance probe;
     double param[ADP_MAX_PARAMS];
     adp_subject_params(subject, values, seed, param);
     struct adp_start start = { .param = param };
-    adp_subject_create(&probe, subject, &start);
-    bool refuses = !probe.made;
-    adp_subject_destroy(subject, &probe);
-    for (size_t i = 0; !refuses && i < sizeof rows / sizeof rows[0]; i++) {
+    bool takes = adp_subject_takes(subject, &start);
+    for (size_t i = 0; takes && i < sizeof rows / sizeof rows[0]; i++) {
         /* A prompt of 2^64 tokens may well count for ten years. */
         struct adp_plan plan = { .seed = adp_subject_next(seed),
                                  .no_edges = true,
@@ -160,16 +153,6 @@ static uint32_t fill_up(const struct adp_subject *subject,
     return n;
 }
 
-static void release(const struct adp_subject *subject,
-                    const struct adp_instance *instance, const struct adp_view *view,
-                    uint64_t ticket, uint32_t end)
-{
-    struct adp_outcome o = {
-        .size = sizeof o, .kind = end, .ticket = ticket, .now_ns = view->now_ns
-    };
-    adp_subject_outcome(subject, instance, &o);
-}
-
 /* An instance that takes no more of one request, while the clock stands still: where one of
  * those that it holds is given back, and there is nothing to learn from it, there is room
  * for one like it. Half as many more may be probes, or a latch that opens. */
@@ -189,14 +172,14 @@ static void check_once(const struct adp_subject *subject, const struct adp_start
     uint32_t n = fill_up(subject, &instance, view, FULL, held, ADP_TRAFFIC_PENDING);
     bool is_full = n < ADP_TRAFFIC_PENDING;
     while (is_full && returned < ROUNDS && n) {
-        release(subject, &instance, view, held[--n], end);
+        adp_subject_settle(subject, &instance, held[--n], end, view->now_ns);
         returned++;
         uint32_t more = fill_up(subject, &instance, view, AGAIN, held + n, ROOM - n);
         admitted += more;
         n += more;
     }
     while (n)
-        release(subject, &instance, view, held[--n], end);
+        adp_subject_settle(subject, &instance, held[--n], end, view->now_ns);
     adp_subject_destroy(subject, &instance);
     if (admitted > returned + returned / 2 + AGAIN)
         adp_trial_fail(
@@ -212,14 +195,11 @@ static void check_once_each(const struct adp_subject *subject, enum adp_values v
     static const uint32_t ends[] = { ADP_NOT_RUN, ADP_LOST };
     static const enum adp_presence presences[] = { ADP_PRESENCE_NONE, ADP_PRESENCE_ALL };
     double param[ADP_MAX_PARAMS];
-    struct adp_instance probe;
     adp_subject_params(subject, values, seed, param);
     struct adp_start start = { .param = param };
-    adp_subject_create(&probe, subject, &start);
-    bool made = probe.made;
-    adp_subject_destroy(subject, &probe);
+    bool takes = adp_subject_takes(subject, &start);
     adp_trial_plain(subject->trial);
-    for (int i = 0; made && i < 4; i++)
+    for (int i = 0; takes && i < 4; i++)
         check_once(subject, &start, presences[i / 2], ends[i % 2],
                    adp_subject_next(seed));
 }

@@ -2,6 +2,8 @@
 /* Processes that may end in any way (runtime/check/child.h). */
 #include "runtime/check/child.h"
 
+#include "runtime/check/timing.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -91,13 +93,6 @@ static bool is_to_stop(struct adp_child_limit limit)
 enum { SLICE_MS = 50 };
 static const uint64_t MS = 1000000; /* ns */
 
-static uint64_t read_ns(clockid_t clock)
-{
-    struct timespec t = { 0, 0 };
-    clock_gettime(clock, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* 'R', 'S', ... of one thread; 0: it is gone. Its name, in brackets, may hold anything. */
 static char state_of(const char *stat_path)
 {
@@ -141,9 +136,9 @@ struct spent {
 
 static void look_at_time(struct spent *s)
 {
-    uint64_t now = read_ns(CLOCK_MONOTONIC), cpu = s->last_cpu_ns;
+    uint64_t now = adp_timing_ns(CLOCK_MONOTONIC), cpu = s->last_cpu_ns;
     if (s->has_clock)
-        cpu = read_ns(s->clock);
+        cpu = adp_timing_ns(s->clock);
     uint64_t slice = now - s->last_ns;
     uint64_t computed = cpu > s->last_cpu_ns ? cpu - s->last_cpu_ns : 0;
     /* Looked at once a slice: who was found waiting, and computed less than half of it. */
@@ -196,7 +191,7 @@ static enum adp_child_hung wait_for(pid_t pid, const struct page *page,
     enum adp_child_hung hung = ADP_HUNG_NOT;
     int fd = pidfd_open(pid, 0);
     s.has_clock = clock_getcpuclockid(pid, &s.clock) == 0;
-    s.start_ns = s.last_ns = read_ns(CLOCK_MONOTONIC);
+    s.start_ns = s.last_ns = adp_timing_ns(CLOCK_MONOTONIC);
     while (!hung && !ends_within_slice(fd, pid)) {
         look_at_time(&s);
         hung = is_over(&s, limit);
@@ -291,6 +286,11 @@ void adp_child_run(struct adp_child *ret, struct adp_child_limit limit,
     ret->finished = ret->end == ADP_CHILD_RETURNED && page->came_back == 1;
     munmap(page, sizeof *page);
     read_output(ret, output);
+}
+
+bool adp_child_hindered(const struct adp_child *child)
+{
+    return child->end == ADP_CHILD_NONE || child->hung == ADP_HUNG_STARVING;
 }
 
 static void say_hung(enum adp_child_hung hung, uint32_t limit_ms, char *to, size_t cap)

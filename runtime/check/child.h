@@ -66,6 +66,10 @@ void adp_child_run(struct adp_child *ret, struct adp_child_limit limit,
  * to any more. Safe in a signal's handler. */
 _Noreturn void adp_child_exit(int status);
 
+/* Whether it did not finish for want of a process or a processor, which is the machine's doing
+ * and nobody's fault. */
+bool adp_child_hindered(const struct adp_child *child);
+
 /* "the process was killed by SIGSEGV", "it did not come back within 10 s of computing", … */
 void adp_child_words(const struct adp_child *child, uint32_t limit_ms, char *to,
                      size_t cap);

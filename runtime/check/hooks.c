@@ -2,9 +2,10 @@
 /* Calls of a policy into libc, led past us (runtime/check/hooks.h). */
 #include "runtime/check/hooks.h"
 
+#include "runtime/check/dynamic.h"
+
 #include <elf.h>
 #include <errno.h>
-#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -321,18 +322,11 @@ struct object {
     size_t bytes[2];
 };
 
-/* glibc puts absolute addresses in place of most offsets there, but not on every machine
- * and not of every tag. */
-static uintptr_t absolute(uintptr_t base, ElfW(Addr) at)
-{
-    return at < base ? base + at : at;
-}
-
 static void read_object(struct object *o, uintptr_t base, const ElfW(Dyn) * d)
 {
     *o = (struct object) { .base = base };
     for (; d->d_tag != DT_NULL; d++) {
-        uintptr_t at = absolute(base, d->d_un.d_ptr);
+        uintptr_t at = adp_dynamic_address(base, d);
         switch (d->d_tag) {
         case DT_SYMTAB:
             o->symbols = (const ElfW(Sym) *)at;
@@ -397,12 +391,11 @@ static int hook_one(struct dl_phdr_info *info, size_t size, void *table)
     (void)size;
     if (!is_the_policys(info))
         return 0;
-    for (int i = 0; i < info->dlpi_phnum; i++)
-        if (info->dlpi_phdr[i].p_type == PT_DYNAMIC) {
-            uintptr_t at = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
-            read_object(&o, info->dlpi_addr, (const ElfW(Dyn) *)at);
-            hook_object(&o, table);
-        }
+    const ElfW(Dyn) *dynamic = adp_dynamic_of(info);
+    if (dynamic) {
+        read_object(&o, info->dlpi_addr, dynamic);
+        hook_object(&o, table);
+    }
     return 0;
 }
 

@@ -43,8 +43,8 @@ uint32_t adp_process_entries(const char *folder);
 /* Signals, locale, umask and folder as no policy would set them: whatever it sets then is a
  * change. Before the first look, and before handlers of one's own; `folder` is where it goes. */
 void adp_process_set_odd(const char *folder);
-/* The other way round: this thread blocks what adp_process_set_odd leaves open, but for what a
- * process cannot do without, and the other way round. Twice: as before. */
+/* This thread blocks the signals that adp_process_set_odd leaves open, but for what a process
+ * cannot do without, and lets through what that blocks. Twice: as before. */
 void adp_process_block_others(void);
 void adp_process_read(struct adp_process *ret);
 /* Ends the check when the two differ: "<what> changed the umask: ...". Of descriptors those that

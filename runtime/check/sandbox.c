@@ -5,6 +5,8 @@
  * what is meant; no prison: a list of what is forbidden is never complete. */
 #include "runtime/check/sandbox.h"
 
+#include "runtime/check/sanitized.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
@@ -104,26 +106,13 @@ static void limit(__rlimit_resource_t what, rlim_t most)
     setrlimit(what, &r);
 }
 
-/* A sanitizer maps terabytes for itself. */
-static bool is_sanitized(void)
-{
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
-    return true;
-#elif defined __has_feature
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-    return true;
-#endif
-#endif
-    return false;
-}
-
 bool adp_sandbox_enter(void)
 {
     struct sock_fprog program = { sizeof fence / sizeof fence[0],
                                   (struct sock_filter *)fence };
     limit(RLIMIT_CPU, 5);
     limit(RLIMIT_FSIZE, 64u << 20);
-    if (!is_sanitized())
+    if (!ADP_SANITIZED)
         limit(RLIMIT_DATA, 512u << 20);
     /* Without /proc the loader has to write its copy into a folder. */
     if (access("/proc/self/fd", X_OK) != 0)

@@ -2,11 +2,11 @@
 /* The policy under check (runtime/check/subject.h). */
 #include "runtime/check/subject.h"
 
+#include "runtime/check/timing.h"
 #include "runtime/check/trap.h"
 
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 static const uint64_t MAX_AGE_NS = 5000000000u; /* as most of the dictionary's signals */
 
@@ -107,13 +107,6 @@ void adp_subject_params(const struct adp_subject *subject, enum adp_values value
 
 static double create_ms; /* of this process's creates */
 
-static double now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
 void adp_subject_create(struct adp_instance *ret, const struct adp_subject *subject,
                         const struct adp_start *start)
 {
@@ -135,11 +128,11 @@ void adp_subject_create(struct adp_instance *ret, const struct adp_subject *subj
     if (!subject->policy->create)
         return;
     adp_trial_at(subject->trial, ADP_CALL_CREATE);
-    double from_ms = now_ms();
+    double from_ms = adp_timing_ms(CLOCK_MONOTONIC);
     ret->self = subject->calls.create ? subject->calls.create(subject->policy, &setup)
                                       : subject->policy->create(&setup);
     adp_trial_at(subject->trial, ADP_CALL_NONE);
-    create_ms += now_ms() - from_ms;
+    create_ms += adp_timing_ms(CLOCK_MONOTONIC) - from_ms;
     subject->trial->slate->creates++;
     subject->trial->slate->create_ms = (uint32_t)create_ms;
     ret->error[sizeof ret->error - 1] = '\0';
@@ -169,6 +162,15 @@ void adp_subject_destroy(const struct adp_subject *subject, struct adp_instance 
     subject->policy->destroy(i->self);
     adp_trial_at(subject->trial, ADP_CALL_NONE);
     *i = (struct adp_instance) { 0 };
+}
+
+bool adp_subject_takes(const struct adp_subject *subject, const struct adp_start *start)
+{
+    struct adp_instance probe;
+    adp_subject_create(&probe, subject, start);
+    bool made = probe.made;
+    adp_subject_destroy(subject, &probe);
+    return made;
 }
 
 void adp_subject_decide(const struct adp_subject *subject,
@@ -201,6 +203,25 @@ void adp_subject_outcome(const struct adp_subject *subject,
     else
         subject->policy->outcome(instance->self, outcome);
     adp_trial_at(subject->trial, ADP_CALL_NONE);
+}
+
+void adp_subject_settle(const struct adp_subject *subject,
+                        const struct adp_instance *instance, uint64_t ticket,
+                        uint32_t end, uint64_t now_ns)
+{
+    struct adp_outcome o = {
+        .size = sizeof o, .kind = end, .ticket = ticket, .now_ns = now_ns
+    };
+    adp_subject_outcome(subject, instance, &o);
+}
+
+uint64_t adp_subject_save(const struct adp_subject *subject,
+                          const struct adp_instance *instance, void *to, uint64_t cap)
+{
+    adp_trial_at(subject->trial, ADP_CALL_SAVE);
+    uint64_t len = subject->policy->save(instance->self, to, cap);
+    adp_trial_at(subject->trial, ADP_CALL_NONE);
+    return len;
 }
 
 const char *adp_subject_slot(const struct adp_subject *subject, uint32_t slot)

@@ -71,6 +71,9 @@ void adp_subject_create(struct adp_instance *ret, const struct adp_subject *subj
 void adp_subject_must_create(struct adp_instance *ret, const struct adp_subject *subject,
                              const struct adp_start *start);
 void adp_subject_destroy(const struct adp_subject *subject, struct adp_instance *i);
+/* Whether create makes one of it, which is gone again: to refuse parameters that are not the
+ * defaults is its good right. */
+bool adp_subject_takes(const struct adp_subject *subject, const struct adp_start *start);
 
 /* Prepares the verdict as a host does, and asks. Behind it lies room: a policy that
  * writes further is for one check to find, and not for all of them to die of. */
@@ -84,6 +87,13 @@ void adp_subject_decide(const struct adp_subject *subject,
 void adp_subject_outcome(const struct adp_subject *subject,
                          const struct adp_instance *instance,
                          const struct adp_outcome *outcome);
+/* The outcome of a ticket of which nothing is known but its end. */
+void adp_subject_settle(const struct adp_subject *subject,
+                        const struct adp_instance *instance, uint64_t ticket,
+                        uint32_t end, uint64_t now_ns);
+/* What save says it wrote of at most `cap` bytes; of a policy that has one. */
+uint64_t adp_subject_save(const struct adp_subject *subject,
+                          const struct adp_instance *instance, void *to, uint64_t cap);
 
 /* The slot's name, for messages. */
 const char *adp_subject_slot(const struct adp_subject *subject, uint32_t slot);

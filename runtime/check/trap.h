@@ -9,13 +9,15 @@
 enum adp_trap {
     /* What reaches beyond this process: signals to others, programs, files that are written,
      * renamed or removed, connections, leaving the process group. And what would keep every
-     * other check from being asked (limits, alarms, memory that is locked) is not done, though
-     * the policy hears that it was: under ADP_TRAP_SETTING it is seen. */
+     * other check from being asked (limits, alarms, memory that is locked, descriptors 0 to 2
+     * that are closed) is not done, though the policy hears that it was: under
+     * ADP_TRAP_SETTING it is seen. */
     ADP_TRAP_HARM,
     /* Sockets, threads and processes: what no constructor may make. */
     ADP_TRAP_MAKING,
-    /* What sets limits, alarms, filters of system calls for the whole process. Such a filter
-     * is among them: no trap may be set after this one. */
+    /* What sets limits, alarms, filters of system calls for the whole process, locks all of
+     * its memory or closes descriptors 0 to 2. A trap is such a filter: none may be set after
+     * this one. */
     ADP_TRAP_SETTING,
     /* Every one but what ends the process. Those that read the clock too: what a policy asks
      * by name does not come so far (adp_hooks_stop_clock), and whoever sets this trap asks

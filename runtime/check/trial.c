@@ -110,18 +110,9 @@ void adp_trial_where(const struct adp_slate *slate, char *to, size_t cap)
              (int)sizeof slate->doing - 1, *word ? slate->doing : "");
 }
 
-enum adp_mend adp_trial_mend_of(const struct adp_child *child)
+static enum adp_mend mend_of_signal(int number)
 {
-    switch (child->end) {
-    case ADP_CHILD_HUNG:
-        return child->hung == ADP_HUNG_WAITING ? ADP_MEND_WAITS : ADP_MEND_COMPUTES;
-    case ADP_CHILD_EXITED:
-    case ADP_CHILD_RETURNED:
-        return ADP_MEND_EXIT;
-    default:
-        break;
-    }
-    switch (child->number) {
+    switch (number) {
     case SIGSEGV:
     case SIGBUS:
         return ADP_MEND_MEMORY;
@@ -131,6 +122,21 @@ enum adp_mend adp_trial_mend_of(const struct adp_child *child)
         return ADP_MEND_DIVISION;
     case SIGSYS:
         return ADP_MEND_REACHES_OUT;
+    default:
+        return ADP_MEND_USUAL;
+    }
+}
+
+enum adp_mend adp_trial_mend_of(const struct adp_child *child)
+{
+    switch (child->end) {
+    case ADP_CHILD_HUNG:
+        return child->hung == ADP_HUNG_WAITING ? ADP_MEND_WAITS : ADP_MEND_COMPUTES;
+    case ADP_CHILD_EXITED:
+    case ADP_CHILD_RETURNED:
+        return ADP_MEND_EXIT;
+    case ADP_CHILD_KILLED:
+        return mend_of_signal(child->number);
     default:
         return ADP_MEND_USUAL;
     }
@@ -146,7 +152,7 @@ void adp_trial_take_child(struct adp_trial *trial, const struct adp_child *child
         return;
     adp_child_words(child, limit_ms, words, sizeof words);
     adp_trial_where(trial->slate, where, sizeof where);
-    if (child->hung == ADP_HUNG_STARVING)
+    if (adp_child_hindered(child))
         adp_trial_skip(trial, "%s%s", lead, words);
     adp_trial_mend(trial, adp_trial_mend_of(child));
     adp_trial_fail(trial, "%s%s %s", lead, words, where);

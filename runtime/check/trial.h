@@ -108,7 +108,7 @@ struct adp_child;
 enum adp_mend adp_trial_mend_of(const struct adp_child *child);
 /* A process that this check had made must have finished: if it said what is wrong this one
  * ends, and if it ended in another way that is the failure, `lead` before it; unless the
- * machine was too busy for it, which is nobody's. */
+ * machine is at fault, which skips the check. */
 void adp_trial_take_child(struct adp_trial *trial, const struct adp_child *child,
                           uint32_t limit_ms, const char *lead);
 

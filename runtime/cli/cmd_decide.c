@@ -20,7 +20,7 @@
 
 enum { OPT_METRICS = 'm', OPT_INTERVAL = 256, OPT_REQUEST_ID, OPT_FACT };
 
-enum { MOST_PAGES = 2, CAPACITY_SERIES = 16384 };
+enum { MOST_PAGES = 2 };
 
 static const struct adp_option options[] = {
     { 'c', "config", "FILE", "the configuration to decide by" },
@@ -299,7 +299,7 @@ static double least_capacity(const adp_runtime *runtime, const struct page *page
     double lo, hi, least = 0;
     adp_signals_range(set, (uint32_t)at, &lo, &hi);
     if (adp_metrics_create(&metrics) == 0 &&
-        adp_scratch_create(&scratch, CAPACITY_SERIES) == 0 &&
+        adp_scratch_create(&scratch, ADP_PAGE_SERIES) == 0 &&
         adp_promtext_read(metrics, page->text, page->len, NULL, NULL) == 0) {
         moment.now = metrics;
         if (adp_expr_evaluate(source, &moment, ADP_AGG_MIN, lo, hi, scratch, &value) ==

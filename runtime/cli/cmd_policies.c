@@ -167,24 +167,6 @@ static void print_policy(const struct adp_loaded *loaded, bool whole)
     printf("\n");
 }
 
-static void put_text(struct adp_line *out, const char *key, const char *text)
-{
-    adp_line_key(out, key);
-    adp_line_string_or_null(out, text);
-}
-
-static void put_number(struct adp_line *out, const char *key, double number)
-{
-    adp_line_key(out, key);
-    adp_line_number(out, number);
-}
-
-static void put_bool(struct adp_line *out, const char *key, bool on)
-{
-    adp_line_key(out, key);
-    adp_line_puts(out, on ? "true" : "false");
-}
-
 static void write_tables(struct adp_line *out, const struct adp_loaded *loaded)
 {
     const struct adp_policy *p = &loaded->policy;
@@ -193,9 +175,9 @@ static void write_tables(struct adp_line *out, const struct adp_loaded *loaded)
     for (uint32_t i = 0; i < p->n_signals; i++) {
         struct adp_signal s = adp_loaded_signal(loaded, i);
         adp_line_puts(out, i ? ",{" : "{");
-        put_text(out, "name", s.name);
-        put_text(out, "unit", s.unit);
-        put_bool(out, "per_replica", s.flags & ADP_REPLICAS);
+        adp_line_key_text(out, "name", s.name);
+        adp_line_key_text(out, "unit", s.unit);
+        adp_line_key_bool(out, "per_replica", s.flags & ADP_REPLICAS);
         adp_line_puts(out, "}");
     }
     adp_line_puts(out, "]");
@@ -205,13 +187,13 @@ static void write_tables(struct adp_line *out, const struct adp_loaded *loaded)
         struct adp_param q = adp_loaded_param(loaded, i);
         bool required = q.flags & ADP_REQUIRED;
         adp_line_puts(out, i ? ",{" : "{");
-        put_text(out, "name", q.name);
-        put_text(out, "unit", q.unit);
-        put_text(out, "doc", q.doc);
-        put_text(out, "kind", kind_word(q.kind));
-        put_number(out, "min", q.lo);
-        put_number(out, "max", q.hi);
-        put_bool(out, "required", required);
+        adp_line_key_text(out, "name", q.name);
+        adp_line_key_text(out, "unit", q.unit);
+        adp_line_key_text(out, "doc", q.doc);
+        adp_line_key_text(out, "kind", kind_word(q.kind));
+        adp_line_key_number(out, "min", q.lo);
+        adp_line_key_number(out, "max", q.hi);
+        adp_line_key_bool(out, "required", required);
         adp_line_key(out, "default");
         if (required)
             adp_line_puts(out, "null");
@@ -225,12 +207,12 @@ static void write_tables(struct adp_line *out, const struct adp_loaded *loaded)
     for (uint32_t i = 0; i < p->n_gates; i++) {
         struct adp_gate g = adp_loaded_gate(loaded, i);
         adp_line_puts(out, i ? ",{" : "{");
-        adp_line_key(out, "rule");
-        adp_line_u64(out, g.rule);
-        put_text(out, "signal", adp_loaded_signal(loaded, g.signal).name);
-        put_text(out, "op", op_sign(g.op));
-        put_text(out, "param",
-                 g.param == ADP_NONE ? NULL : adp_loaded_param(loaded, g.param).name);
+        adp_line_key_u64(out, "rule", g.rule);
+        adp_line_key_text(out, "signal", adp_loaded_signal(loaded, g.signal).name);
+        adp_line_key_text(out, "op", op_sign(g.op));
+        adp_line_key_text(out, "param",
+                          g.param == ADP_NONE ? NULL
+                                              : adp_loaded_param(loaded, g.param).name);
         adp_line_puts(out, "}");
     }
     adp_line_puts(out, "]");
@@ -243,9 +225,8 @@ static void write_card(struct adp_line *out, const struct adp_loaded *loaded)
     adp_card_texts(&card, rows);
     adp_line_key(out, "card");
     adp_line_puts(out, "{");
-    for (size_t i = 0; i < ADP_CARD_TEXTS; i++) {
-        put_text(out, rows[i].key, rows[i].text);
-    }
+    for (size_t i = 0; i < ADP_CARD_TEXTS; i++)
+        adp_line_key_text(out, rows[i].key, rows[i].text);
     adp_line_puts(out, "}");
 }
 
@@ -259,14 +240,13 @@ static void write_policy(struct adp_line *out, const struct adp_loaded *loaded)
         { "file", loaded->path }, { "sha256", loaded->sha256 },
     };
     adp_line_puts(out, "{");
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        put_text(out, rows[i].name, rows[i].value);
-    }
-    put_bool(out, "baseline", loaded->baseline);
-    put_text(out, "threading", p->threading == ADP_CONCURRENT ? "concurrent" : "serial");
-    put_bool(out, "takes_config", p->flags & ADP_TAKES_CONFIG);
-    adp_line_key(out, "max_saved");
-    adp_line_u64(out, p->save ? p->max_saved : 0);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        adp_line_key_text(out, rows[i].name, rows[i].value);
+    adp_line_key_bool(out, "baseline", loaded->baseline);
+    adp_line_key_text(out, "threading",
+                      p->threading == ADP_CONCURRENT ? "concurrent" : "serial");
+    adp_line_key_bool(out, "takes_config", p->flags & ADP_TAKES_CONFIG);
+    adp_line_key_u64(out, "max_saved", p->save ? p->max_saved : 0);
     write_tables(out, loaded);
     write_card(out, loaded);
     adp_line_puts(out, "}");

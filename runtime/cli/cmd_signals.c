@@ -23,7 +23,7 @@
 #define DEFAULT_INTERVAL_NS 1000000000u
 #define FIRST_NS            1000000000u /* when the first page came, on a clock of our own */
 
-enum { PAGE_SERIES = 16384, OPT_TWICE = 256, OPT_INTERVAL, OPT_TIMEOUT };
+enum { OPT_TWICE = 256, OPT_INTERVAL, OPT_TIMEOUT };
 
 static const struct adp_option options[] = {
     { 'c', "config", "FILE", "the signals, sources and aliases of this file too" },
@@ -320,7 +320,7 @@ static int answer_page(const struct asked *a, const struct adp_signals *set,
     struct adp_address at = { .shown = "" };
     int code = adp_history_create(&p.history, 0);
     if (code == 0)
-        code = adp_scratch_create(&scratch, PAGE_SERIES);
+        code = adp_scratch_create(&scratch, ADP_PAGE_SERIES);
     if (code < 0)
         adp_error_set(err, code, "out of memory");
     if (code == 0)

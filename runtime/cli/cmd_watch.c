@@ -7,6 +7,7 @@
 #include "runtime/cli/watch.h"
 
 #include "core/error.h"
+#include "core/logfile.h"
 #include "runtime/analysis/report.h"
 #include "runtime/cli/access.h"
 #include "runtime/cli/args.h"
@@ -304,6 +305,19 @@ static bool check_file(const struct request *r)
     return log && whole;
 }
 
+/* Opens it as the log will, with its folders. -1: said on stderr. */
+static int open_file(const char *path)
+{
+    struct adp_logfile file;
+    struct adp_error err = { 0 };
+    int code = adp_logfile_init(&file, path, 0, 0, &err);
+    if (code < 0)
+        adp_say("%s: %s", path, err.text);
+    else if ((code = adp_logfile_open(&file)) < 0)
+        adp_say("%s: %s", path, adp_logfile_reason(&file, code));
+    return code < 0 ? -1 : file.fd;
+}
+
 /* Keeps the file for this watch until it ends: two that are started together on a fresh one
  * both find it empty. Apart from the lock the log takes for each write. False: said on
  * stderr. --append shares. */
@@ -314,11 +328,9 @@ static bool lock_file(struct request *r)
     if (r->append)
         return true;
     r->made = stat(r->out, &st) < 0;
-    r->lock = open(r->out, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (r->lock < 0) {
-        adp_say("%s: %s", r->out, strerror(errno));
+    r->lock = open_file(r->out);
+    if (r->lock < 0)
         return false;
-    }
     if (fcntl(r->lock, F_OFD_SETLK, &all) < 0 && (errno == EAGAIN || errno == EACCES)) {
         r->made = false;
         adp_say("%s is being written by another watch; -o FILE writes elsewhere", r->out);

@@ -32,11 +32,10 @@ static bool is_present(const struct adp_explained *e, uint32_t signal)
 /* The source that supplied the signal, as written; NULL when none did. */
 static const char *source_of(const struct adp_explained *e, uint32_t signal)
 {
-    enum adp_aggregate aggregate;
     if (!is_present(e, signal) || !e->why.readings || e->why.readings[signal].source < 0)
         return NULL;
     return adp_expr_text(adp_signals_source(
-        signals(e), signal, (uint32_t)e->why.readings[signal].source, &aggregate));
+        signals(e), signal, (uint32_t)e->why.readings[signal].source, NULL));
 }
 
 /* Why it is absent. */
@@ -190,14 +189,13 @@ static void print_outside(const struct adp_explained *e, uint32_t i,
                           const struct adp_reading *r)
 {
     double lo, hi;
-    enum adp_aggregate aggregate;
     adp_signals_range(signals(e), i, &lo, &hi);
     adp_page_put(stdout, ": %s, expected %s to %s", adp_page_value(r->outside).text,
                  adp_page_value(lo).text, adp_page_value(hi).text);
     if (r->source >= 0)
-        adp_page_put(stdout, " in %s",
-                     adp_expr_text(adp_signals_source(signals(e), i, (uint32_t)r->source,
-                                                      &aggregate)));
+        adp_page_put(
+            stdout, " in %s",
+            adp_expr_text(adp_signals_source(signals(e), i, (uint32_t)r->source, NULL)));
 }
 
 /* Nobody supplies it and the policy does not ask for it. */
@@ -257,23 +255,10 @@ void adp_explain_text(const struct adp_explained *e)
 
 /* --- for machines --- */
 
-static void put_bool(struct adp_line *to, const char *key, bool value)
-{
-    adp_line_key(to, key);
-    adp_line_puts(to, value ? "true" : "false");
-}
-
-static void put_word(struct adp_line *to, const char *key, const char *word)
-{
-    adp_line_key(to, key);
-    adp_line_string_or_null(to, word);
-}
-
 /* null unless `known`. */
 static void put_number(struct adp_line *to, const char *key, bool known, double value)
 {
-    adp_line_key(to, key);
-    adp_line_number(to, known ? value : NAN);
+    adp_line_key_number(to, key, known ? value : NAN);
 }
 
 static void put_signals(struct adp_line *to, const struct adp_explained *e)
@@ -284,8 +269,8 @@ static void put_signals(struct adp_line *to, const struct adp_explained *e)
         adp_line_key(to, adp_signals_name(signals(e), i));
         adp_line_puts(to, "{");
         put_number(to, "value", is_present(e, i), e->why.value[i]);
-        put_word(to, "source", source_of(e, i));
-        put_word(to, "why", is_present(e, i) ? NULL : why_of(e, i));
+        adp_line_key_text(to, "source", source_of(e, i));
+        adp_line_key_text(to, "why", is_present(e, i) ? NULL : why_of(e, i));
         adp_line_puts(to, "}");
     }
     adp_line_puts(to, "}");
@@ -298,10 +283,9 @@ static void put_gates(struct adp_line *to, const struct adp_explained *e)
     for (uint32_t i = 0; i < e->why.n_gates; i++) {
         const struct adp_gate_state *g = &e->why.gates[i];
         adp_line_puts(to, i ? ",{" : "{");
-        adp_line_key(to, "rule");
-        adp_line_u64(to, g->rule);
-        put_word(to, "signal", g->signal);
-        put_word(to, "op", g->op);
+        adp_line_key_u64(to, "rule", g->rule);
+        adp_line_key_text(to, "signal", g->signal);
+        adp_line_key_text(to, "op", g->op);
         put_number(to, "threshold", g->has_threshold, g->threshold);
         put_number(to, "value", g->has_value, g->value);
         put_number(to, "distance", g->has_threshold && g->has_value, g->distance);
@@ -330,14 +314,13 @@ int adp_explain_json(const struct adp_explained *e)
     struct adp_line to;
     adp_line_init(&to);
     adp_line_puts(&to, "{");
-    put_word(&to, "verdict", verdict_word(e->decision.policy_action));
-    adp_line_key(&to, "status");
-    adp_line_u64(&to, e->why.status);
-    put_word(&to, "reason", adp_reason_word(e->why.reason));
+    adp_line_key_text(&to, "verdict", verdict_word(e->decision.policy_action));
+    adp_line_key_u64(&to, "status", e->why.status);
+    adp_line_key_text(&to, "reason", adp_reason_word(e->why.reason));
     put_number(&to, "retry_after_ms", e->why.retry_after_ms != 0, e->why.retry_after_ms);
-    put_bool(&to, "enforced", e->decision.enforced);
-    put_word(&to, "arm", e->why.governed ? "governed" : "ungoverned");
-    put_word(&to, "fault", e->decision.fault);
+    adp_line_key_bool(&to, "enforced", e->decision.enforced);
+    adp_line_key_text(&to, "arm", e->why.governed ? "governed" : "ungoverned");
+    adp_line_key_text(&to, "fault", e->decision.fault);
     put_signals(&to, e);
     put_gates(&to, e);
     adp_line_puts(&to, "}\n");

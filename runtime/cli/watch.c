@@ -38,6 +38,15 @@ static int take_refusal(const struct adp_watch *w, const struct adp_error *why,
     return adp_host_scrape_failed(w->runtime, text, err);
 }
 
+/* What a note about a round's page calls it. */
+static const char *page_name(const struct adp_watch *w,
+                             const struct adp_scrape_round *round)
+{
+    bool one = round->came && !(round->came & (round->came - 1));
+    return one ? adp_scraper_name(w->scraper, (uint32_t)__builtin_ctzll(round->came))
+               : "the joined page";
+}
+
 static int take_page(const struct adp_watch *w, adp_lane *lane,
                      const struct adp_scrape_round *round, struct adp_watched *so_far,
                      struct adp_error *err)
@@ -54,13 +63,8 @@ static int take_page(const struct adp_watch *w, adp_lane *lane,
                              "its metric left out",
                              round->cut_lines);
     if (code == ADP_NOTE && w->on_note) {
-        bool one = !(round->came & (round->came - 1)) && round->came;
-        uint32_t at = 0;
-        while (one && !(round->came >> at & 1))
-            at++;
         if (!note.file[0])
-            snprintf(note.file, sizeof note.file, "%s",
-                     one ? adp_scraper_name(w->scraper, at) : "the joined page");
+            snprintf(note.file, sizeof note.file, "%s", page_name(w, round));
         w->on_note(w->ctx, &note);
     }
     so_far->samples++;

@@ -3,8 +3,9 @@
 #include "runtime/config/read.h"
 
 #include "core/error.h"
-#include "core/veil.h"
+#include "core/glyph.h"
 #include "core/number.h"
+#include "core/veil.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -184,8 +185,8 @@ void adp_read_text(struct adp_doc *doc, const struct adp_key *key,
 
 bool adp_text_is_printable(const char *text)
 {
-    for (; *text; text++)
-        if ((unsigned char)*text < 0x20 || *text == 0x7f)
+    for (int bytes; *text; text += bytes)
+        if (adp_glyph_steers(adp_glyph_at(text, &bytes)))
             return false;
     return true;
 }

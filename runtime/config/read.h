@@ -103,7 +103,7 @@ bool adp_read_is(struct adp_doc *doc, const struct adp_key *key,
 int adp_read_choice(struct adp_doc *doc, const struct adp_key *key,
                     const struct adp_node *value, const char *const *words);
 
-/* False when control bytes are in it. */
+/* False when something in it steers a terminal or the direction of writing (core/glyph.h). */
 bool adp_text_is_printable(const char *text);
 /* True for [a-z][a-z0-9_]* of at most ADP_SIGNAL_NAME bytes: signals, shipped policies.
  */

@@ -60,8 +60,7 @@ static void begin_event(struct adp_line *to, const char *name, double at)
     adp_line_puts(to, "event: ");
     adp_line_puts(to, name);
     adp_line_puts(to, "\ndata: {");
-    adp_line_key(to, "at");
-    adp_line_number(to, round(at * 1000) / 1000);
+    adp_line_key_number(to, "at", round(at * 1000) / 1000);
 }
 
 static void end_event(struct adp_line *to)
@@ -79,14 +78,10 @@ static void put_growth(const struct adp_past *past, struct adp_line *to)
         return;
     }
     adp_line_puts(to, "{");
-    adp_line_key(to, "s");
-    adp_line_number(to, round(growth.s * 1000) / 1000);
-    adp_line_key(to, "decisions");
-    adp_line_number(to, growth.decisions);
-    adp_line_key(to, "refused");
-    adp_line_number(to, growth.refused);
-    adp_line_key(to, "faults");
-    adp_line_number(to, growth.faults);
+    adp_line_key_number(to, "s", round(growth.s * 1000) / 1000);
+    adp_line_key_number(to, "decisions", growth.decisions);
+    adp_line_key_number(to, "refused", growth.refused);
+    adp_line_key_number(to, "faults", growth.faults);
     adp_line_puts(to, "}");
 }
 
@@ -133,8 +128,7 @@ static void page_came(struct adp_live *live, double at, uint32_t bad_lines)
     pthread_mutex_lock(&live->mutex);
     adp_past_add(live->past, at, &live->stand);
     begin_event(&live->page, "page", at);
-    adp_line_key(&live->page, "bad_lines");
-    adp_line_u64(&live->page, bad_lines);
+    adp_line_key_u64(&live->page, "bad_lines", bad_lines);
     put_growth(live->past, &live->page);
     adp_stand_write(account, &live->stand, &live->page);
     put_moment(live->past, &live->page);
@@ -149,10 +143,8 @@ static void no_page(struct adp_live *live, double at, const char *why, const cha
     pthread_mutex_lock(&live->mutex);
     adp_past_add(live->past, at, NULL);
     begin_event(&live->down, "down", at);
-    adp_line_key(&live->down, "why");
-    adp_line_string_or_null(&live->down, why);
-    adp_line_key(&live->down, "text");
-    adp_line_string_or_null(&live->down, text);
+    adp_line_key_text(&live->down, "why", why);
+    adp_line_key_text(&live->down, "text", text);
     adp_line_key(&live->down, "for_s"); /* since a page came; null: none ever */
     adp_line_number(&live->down, round((at - live->came_s) * 1000) / 1000);
     put_moment(live->past, &live->down);

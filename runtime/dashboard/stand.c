@@ -145,12 +145,6 @@ static void put_text(struct adp_line *to, const char *key, struct adp_str text)
         adp_line_puts(to, "null");
 }
 
-static void put_number(struct adp_line *to, const char *key, double value)
-{
-    adp_line_key(to, key);
-    adp_line_number(to, value);
-}
-
 /* Each series of that name: its labels, and its value as "n". */
 static void put_rows(struct adp_line *to, const char *key, const struct adp_metrics *page,
                      const char *name)
@@ -165,7 +159,7 @@ static void put_rows(struct adp_line *to, const char *key, const struct adp_metr
             put_key(to, s->labels[i].name);
             adp_line_string(to, s->labels[i].value.p, s->labels[i].value.n);
         }
-        put_number(to, "n", s->value);
+        adp_line_key_number(to, "n", s->value);
         adp_line_puts(to, "}");
     }
     adp_line_puts(to, "]");
@@ -175,7 +169,7 @@ static void put_one(struct adp_line *to, const char *key, const struct adp_metri
                     const char *name)
 {
     const struct adp_series *s = first_of(page, name);
-    put_number(to, key, s ? s->value : (double)NAN);
+    adp_line_key_number(to, key, s ? s->value : (double)NAN);
 }
 
 static void put_label(struct adp_line *to, const char *key,
@@ -193,9 +187,9 @@ static void put_signals(struct adp_line *to, const struct adp_stand *stand)
         const struct adp_stand_signal *s = &stand->signal[i];
         adp_line_puts(to, i ? ",{" : "{");
         put_text(to, "name", s->name);
-        put_number(to, "value", s->value);
+        adp_line_key_number(to, "value", s->value);
         put_text(to, "unit", s->unit);
-        put_number(to, "age_s", s->age_s);
+        adp_line_key_number(to, "age_s", s->age_s);
         put_text(to, "why", s->why);
         adp_line_puts(to, "}");
     }
@@ -232,13 +226,11 @@ static void put_sidecar(struct adp_line *to, const struct adp_metrics *page)
 void adp_stand_write(const struct adp_account *account, const struct adp_stand *stand,
                      struct adp_line *to)
 {
-    adp_line_key(to, "sidecar");
-    adp_line_puts(to, stand->sidecar ? "true" : "false");
-    adp_line_key(to, "series");
-    adp_line_u64(to, adp_metrics_count(account->page));
-    put_number(to, "decisions", stand->decisions);
-    put_number(to, "refused", stand->refused);
-    put_number(to, "faults", stand->faults);
+    adp_line_key_bool(to, "sidecar", stand->sidecar);
+    adp_line_key_u64(to, "series", adp_metrics_count(account->page));
+    adp_line_key_number(to, "decisions", stand->decisions);
+    adp_line_key_number(to, "refused", stand->refused);
+    adp_line_key_number(to, "faults", stand->faults);
     put_signals(to, stand);
     if (stand->sidecar)
         put_sidecar(to, account->page);

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PAGE_SERIES = 16384, MOST_BYTES = 16 << 20 };
+enum { MOST_BYTES = 16 << 20 };
 
 struct adp_supply {
     struct adp_signals *set;
@@ -29,7 +29,7 @@ int adp_supply_create(struct adp_supply **ret, struct adp_error *err)
     if (!e)
         e = adp_history_create(&supply->history, ADP_WINDOW_NS);
     if (!e)
-        e = adp_scratch_create(&supply->scratch, PAGE_SERIES);
+        e = adp_scratch_create(&supply->scratch, ADP_PAGE_SERIES);
     if (e) {
         adp_supply_destroy(supply);
         return adp_error_set(err, e, "out of memory");

@@ -122,8 +122,6 @@ static int intern(adp_runtime *rt, const adp_metric *metric, uint32_t *ret_id,
 int adp_runtime_intern(adp_runtime *rt, const char *name, const char *const *labels,
                        uint32_t *ret_id, adp_error *err)
 {
-    if (adp_host_is_inherited(rt))
-        return adp_host_enter(rt, err);
     int code = adp_host_lock(rt, err);
     if (code < 0)
         return code;
@@ -244,8 +242,6 @@ static int add_source(adp_runtime *rt, const char *signal, adp_source_fn read, v
 int adp_runtime_source(adp_runtime *rt, const char *signal, adp_source_fn read,
                        void *user, adp_error *err)
 {
-    if (adp_host_is_inherited(rt))
-        return adp_host_enter(rt, err);
     int code = adp_host_lock(rt, err);
     if (code < 0)
         return code;

@@ -158,7 +158,7 @@ int adp_host_open_config_take(adp_runtime **ret, struct adp_config *config,
     return open_config(ret, config, NULL, options, errors);
 }
 
-/* A thread is not cancelled before either has returned: it would leave half of it. */
+/* A thread is not cancelled between the two: it would leave half of a runtime. */
 static int forbid_cancel(void)
 {
     int before;
@@ -183,8 +183,8 @@ int adp_runtime_open(adp_runtime **ret, const char *path, adp_errors *errors)
 int adp_runtime_open_text(adp_runtime **ret, const char *text, const char *name,
                           adp_errors *errors)
 {
-    int before = forbid_cancel();
     adp_errors_free(errors);
+    int before = forbid_cancel();
     return allow_cancel(before, adp_host_open_text(ret, text, name, ".", NULL, errors));
 }
 
@@ -207,10 +207,6 @@ const char *adp_host_log_path(const adp_runtime *rt)
 
 int adp_host_enter(adp_runtime *rt, adp_error *err)
 {
-    if (adp_host_is_inherited(rt))
-        return adp_error_set(err, ADP_ESTATE,
-                             "the runtime was started by another process, before a fork; "
-                             "open one here, or start after the fork");
     int code = adp_host_lock(rt, err);
     if (code < 0 || rt->started)
         return code;
@@ -226,15 +222,18 @@ bool adp_host_is_within(const adp_runtime *rt)
 
 int adp_host_lock(adp_runtime *rt, adp_error *err)
 {
+    if (adp_host_is_inherited(rt))
+        return adp_error_set(err, ADP_ESTATE,
+                             "the runtime was started by another process, before a fork; "
+                             "open one here, or start after the fork");
     if (adp_host_is_within(rt))
         return adp_error_set(err, ADP_ESTATE,
                              "this thread is in a call of the runtime already: a "
                              "function that is a source must not call it");
-    int before;
     /* A call that ended in the middle would leave it locked. A thread that does nothing else
      * is cancelled before it has begun. */
     pthread_testcancel();
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    int before = forbid_cancel();
     pthread_mutex_lock(&rt->control_mutex);
     rt->cancel_state = before;
     atomic_store_explicit(&rt->within, pthread_self(), memory_order_relaxed);
@@ -243,10 +242,10 @@ int adp_host_lock(adp_runtime *rt, adp_error *err)
 
 void adp_host_leave(adp_runtime *rt)
 {
-    int before = rt->cancel_state, ours;
+    int before = rt->cancel_state;
     atomic_store_explicit(&rt->within, 0, memory_order_relaxed);
     pthread_mutex_unlock(&rt->control_mutex);
-    pthread_setcancelstate(before, &ours);
+    allow_cancel(before, 0);
 }
 
 /* --- start --- */
@@ -368,8 +367,6 @@ static int start(adp_runtime *rt, adp_error *err)
 
 int adp_runtime_start(adp_runtime *rt, adp_error *err)
 {
-    if (adp_host_is_inherited(rt))
-        return adp_host_enter(rt, err);
     int code = adp_host_lock(rt, err);
     if (code < 0)
         return code;
@@ -628,7 +625,7 @@ int adp_runtime_close(adp_runtime *rt, adp_error *err)
     if (!rt)
         return 0;
     if (adp_host_is_inherited(rt) || adp_host_is_within(rt))
-        return adp_host_enter(rt, err);
+        return adp_host_lock(rt, err); /* says which */
     int before = forbid_cancel();
     for (uint32_t i = 0; rt->region && i < adp_region_shape(rt->region)->lanes; i++)
         if (rt->lane[i])

@@ -127,9 +127,9 @@ static inline bool adp_host_is_recording(const struct adp_runtime *rt)
 /* Whether this thread is in a [control] call: one of the host's own functions calls. */
 bool adp_host_is_within(const struct adp_runtime *rt);
 /* Begins a [control] call, which adp_host_leave ends; until then the thread is not cancelled.
- * ADP_ESTATE: this thread is in one. */
+ * ADP_ESTATE: this thread is in one, or another process started the runtime. */
 int adp_host_lock(struct adp_runtime *rt, struct adp_error *err);
-/* The same on a started runtime that is this process's. ADP_ESTATE. */
+/* The same on a runtime that is started. ADP_ESTATE. */
 int adp_host_enter(struct adp_runtime *rt, struct adp_error *err);
 void adp_host_leave(struct adp_runtime *rt);
 

@@ -21,10 +21,8 @@ static void put_identity(struct adp_line *to, const struct adp_config *config)
 {
     adp_line_puts(to, "\"experiment\":");
     adp_line_string_or_null(to, config->experiment);
-    adp_line_key(to, "run");
-    adp_line_string_or_null(to, config->run);
-    adp_line_key(to, "notes");
-    adp_line_string_or_null(to, config->notes);
+    adp_line_key_text(to, "run", config->run);
+    adp_line_key_text(to, "notes", config->notes);
 }
 
 static void put_tail(struct adp_line *to, const struct adp_config *config, uint64_t hash,
@@ -33,8 +31,7 @@ static void put_tail(struct adp_line *to, const struct adp_config *config, uint6
     char text[24];
     snprintf(text, sizeof text, "%016llx", (unsigned long long)hash);
     adp_line_puts(to, "\"v\":1");
-    adp_line_key(to, "config");
-    adp_line_string_or_null(to, text);
+    adp_line_key_text(to, "config", text);
     if (config->disclosure_json) {
         adp_line_key(to, "disclosure");
         adp_line_puts(to, config->disclosure_json);
@@ -47,25 +44,21 @@ static void put_policy(struct adp_line *to, const struct adp_loaded *loaded)
 {
     adp_line_puts(to, "\"policy\":");
     adp_line_string_or_null(to, loaded->policy.name);
-    adp_line_key(to, "baseline");
-    adp_line_puts(to, loaded->baseline ? "true" : "false");
+    adp_line_key_bool(to, "baseline", loaded->baseline);
 }
 
 static void put_params(struct adp_line *to, const struct adp_loaded *loaded,
                        const struct adp_params *params)
 {
     adp_line_puts(to, "\"params\":{");
-    for (uint32_t i = 0; i < params->n; i++) {
-        adp_line_key(to, adp_loaded_param(loaded, i).name);
-        adp_line_number(to, params->value[i]);
-    }
+    for (uint32_t i = 0; i < params->n; i++)
+        adp_line_key_number(to, adp_loaded_param(loaded, i).name, params->value[i]);
     adp_line_puts(to, "}");
     adp_line_key(to, "provenance");
     adp_line_puts(to, "{");
-    for (uint32_t i = 0; i < params->n; i++) {
-        adp_line_key(to, adp_loaded_param(loaded, i).name);
-        adp_line_string_or_null(to, adp_provenance_word(params->provenance[i]));
-    }
+    for (uint32_t i = 0; i < params->n; i++)
+        adp_line_key_text(to, adp_loaded_param(loaded, i).name,
+                          adp_provenance_word(params->provenance[i]));
     adp_line_puts(to, "}");
 }
 
@@ -85,12 +78,9 @@ static void put_gates(struct adp_line *to, const struct adp_loaded *loaded,
     for (uint32_t i = 0; i < loaded->policy.n_gates; i++) {
         struct adp_gate g = adp_loaded_gate(loaded, i);
         adp_line_puts(to, i ? ",{" : "{");
-        adp_line_key(to, "rule");
-        adp_line_u64(to, g.rule);
-        adp_line_key(to, "signal");
-        adp_line_string_or_null(to, adp_signals_name(signals, slot_of[g.signal]));
-        adp_line_key(to, "op");
-        adp_line_string_or_null(to, adp_host_op_word(g.op));
+        adp_line_key_u64(to, "rule", g.rule);
+        adp_line_key_text(to, "signal", adp_signals_name(signals, slot_of[g.signal]));
+        adp_line_key_text(to, "op", adp_host_op_word(g.op));
         adp_line_key(to, "param");
         adp_line_string_or_null(
             to, g.param == ADP_NONE ? NULL : adp_loaded_param(loaded, g.param).name);
@@ -107,10 +97,8 @@ static void put_card(struct adp_line *to, const struct adp_loaded *loaded,
     adp_card_texts(&card, words);
     adp_line_key(to, "card");
     adp_line_puts(to, "{");
-    for (size_t i = 0; i < ADP_CARD_TEXTS; i++) {
-        adp_line_key(to, words[i].key);
-        adp_line_string_or_null(to, words[i].text);
-    }
+    for (size_t i = 0; i < ADP_CARD_TEXTS; i++)
+        adp_line_key_text(to, words[i].key, words[i].text);
     put_gates(to, loaded, signals, slot_of);
     adp_line_puts(to, "}");
 }

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MOST_FIRST_LINE = ADP_LINES_MAX };
+enum { MOST_FIRST_LINE = ADP_LINE_MAX };
 
 typedef int each_log(int folder, const char *name, const char *path,
                      const char *experiment, struct adp_error *err);

@@ -161,20 +161,7 @@ int adp_replay_print(const struct adp_replay_result *result, FILE *to)
 
 static void put_text(struct adp_line *to, const char *key, const char *text)
 {
-    adp_line_key(to, key);
-    adp_line_string_or_null(to, *text ? text : NULL);
-}
-
-static void put_count(struct adp_line *to, const char *key, uint64_t n)
-{
-    adp_line_key(to, key);
-    adp_line_u64(to, n);
-}
-
-static void put_number(struct adp_line *to, const char *key, double value)
-{
-    adp_line_key(to, key);
-    adp_line_number(to, value);
+    adp_line_key_text(to, key, *text ? text : NULL);
 }
 
 static void put_said(struct adp_line *to, const struct adp_replay_said *said, bool watch)
@@ -182,26 +169,25 @@ static void put_said(struct adp_line *to, const struct adp_replay_said *said, bo
     adp_line_puts(to, "{");
     put_text(to, "policy", said->name);
     put_text(to, "params", said->params);
-    adp_line_key(to, "baseline");
-    adp_line_puts(to, said->baseline ? "true" : "false");
-    put_count(to, "asked", said->asked);
-    put_count(to, "refused", said->refused);
-    put_count(to, "faults", said->faults);
+    adp_line_key_bool(to, "baseline", said->baseline);
+    adp_line_key_u64(to, "asked", said->asked);
+    adp_line_key_u64(to, "refused", said->refused);
+    adp_line_key_u64(to, "faults", said->faults);
     adp_line_key(to, "agreement");
     if (watch) {
         adp_line_puts(to, "null}");
         return;
     }
     adp_line_puts(to, "{");
-    put_count(to, "both_admit", said->agree[0][0]);
-    put_count(to, "only_it_refuses", said->agree[0][1]);
-    put_count(to, "only_recorded_refuses", said->agree[1][0]);
-    put_count(to, "both_refuse", said->agree[1][1]);
+    adp_line_key_u64(to, "both_admit", said->agree[0][0]);
+    adp_line_key_u64(to, "only_it_refuses", said->agree[0][1]);
+    adp_line_key_u64(to, "only_recorded_refuses", said->agree[1][0]);
+    adp_line_key_u64(to, "both_refuse", said->agree[1][1]);
     adp_line_key(to, "first_divergence");
     if (said->first) {
         adp_line_puts(to, "{");
-        put_count(to, "decision", said->first);
-        put_number(to, "after_s", said->first_at);
+        adp_line_key_u64(to, "decision", said->first);
+        adp_line_key_number(to, "after_s", said->first_at);
         adp_line_puts(to, "}}}");
     } else {
         adp_line_puts(to, "null}}");
@@ -222,9 +208,9 @@ static void put_points(struct adp_line *to, const struct adp_replay_result *resu
     for (size_t i = 0; i < result->n_points; i++) {
         const struct adp_replay_point *point = &result->points[i];
         adp_line_puts(to, i ? ",{" : "{");
-        put_number(to, "value", point->value);
-        put_number(to, "refused_share", share(point->refused, point->asked));
-        put_number(to, "closest", point->closest);
+        adp_line_key_number(to, "value", point->value);
+        adp_line_key_number(to, "refused_share", share(point->refused, point->asked));
+        adp_line_key_number(to, "closest", point->closest);
         adp_line_puts(to, "}");
     }
     adp_line_puts(to, "]}");
@@ -240,13 +226,13 @@ int adp_replay_json(const struct adp_replay_result *result, FILE *to)
     put_text(&line, "folder", result->folder);
     put_text(&line, "recorded", result->recorded);
     put_text(&line, "trace", watch ? "samples" : "decisions");
-    put_count(&line, "replayed", result->decisions);
-    put_number(&line, "seconds", result->seconds);
-    put_count(&line, "not_replayed", result->others);
-    put_count(&line, "scrape_errors", result->failed);
-    put_count(&line, "corrupt_lines", result->corrupt);
-    put_count(&line, "anonymous", result->anonymous);
-    put_count(&line, "draws", result->draws);
+    adp_line_key_u64(&line, "replayed", result->decisions);
+    adp_line_key_number(&line, "seconds", result->seconds);
+    adp_line_key_u64(&line, "not_replayed", result->others);
+    adp_line_key_u64(&line, "scrape_errors", result->failed);
+    adp_line_key_u64(&line, "corrupt_lines", result->corrupt);
+    adp_line_key_u64(&line, "anonymous", result->anonymous);
+    adp_line_key_u64(&line, "draws", result->draws);
     adp_line_key(&line, "policies");
     adp_line_puts(&line, "[");
     for (size_t i = 0; i < result->n_said; i++) {

@@ -9,6 +9,7 @@
 #include "runtime/loader/loader.h"
 
 #include "core/glyph.h"
+#include "core/pen.h"
 #include "runtime/loader/table.h"
 
 #include <math.h>
@@ -48,48 +49,21 @@ static bool is_name(const char *s)
            strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789_") == n;
 }
 
-/* Bytes of the UTF-8 character at `s`, 0 when it is not one; stops at a NUL. The first
- * continuation byte's range shuts out overlong forms, surrogates and what is above
- * U+10FFFF (Unicode 15, table 3-7). */
-static size_t utf8_length(const unsigned char *s)
-{
-    unsigned char lo = 0x80, hi = 0xbf;
-    size_t n = s[0] < 0x80                    ? 1
-               : s[0] >= 0xc2 && s[0] <= 0xdf ? 2
-               : s[0] >= 0xe0 && s[0] <= 0xef ? 3
-               : s[0] >= 0xf0 && s[0] <= 0xf4 ? 4
-                                              : 0;
-    if (s[0] == 0xe0)
-        lo = 0xa0;
-    else if (s[0] == 0xed)
-        hi = 0x9f;
-    else if (s[0] == 0xf0)
-        lo = 0x90;
-    else if (s[0] == 0xf4)
-        hi = 0x8f;
-    for (size_t i = 1; i < n; i++, lo = 0x80, hi = 0xbf)
-        if (s[i] < lo || s[i] > hi)
-            return 0;
-    return n;
-}
-
 /* One line of UTF-8 in which nothing steers a terminal or the order of reading; NULL is "not
  * stated". */
 static int check_text(const struct check *c, const char *field, const char *s)
 {
     if (!s)
         return 0;
-    size_t n = strnlen(s, LONGEST_TEXT + 1), step;
+    size_t n = strnlen(s, LONGEST_TEXT + 1);
+    int bytes;
     if (n > LONGEST_TEXT)
         return refuse(c, "%s is longer than %u bytes", field, LONGEST_TEXT);
-    for (size_t i = 0; i < n; i += step) {
-        const unsigned char *at = (const unsigned char *)s + i;
-        int bytes;
-        step = utf8_length(at);
-        if (step == 0 || *at < 0x20 || *at == 0x7f)
-            return refuse(c, "%s is not one line of UTF-8: byte %zu is 0x%02x", field, i,
-                          *at);
+    for (size_t i = 0; i < n; i += (size_t)bytes) {
         uint32_t point = adp_glyph_at(s + i, &bytes);
+        if (!adp_pen_keeps(s + i, (size_t)bytes) || point < 0x20 || point == 0x7f)
+            return refuse(c, "%s is not one line of UTF-8: byte %zu is 0x%02x", field, i,
+                          (unsigned char)s[i]);
         if (adp_glyph_steers(point))
             return refuse(
                 c,

@@ -5,7 +5,8 @@
  *     was written there by anybody else reads as an error or as a declaration.
  *  2. What has been read holds against the whole contract of the loader, names and texts
  *     included: it is asked again (adp_loader_check), as of a policy that was loaded here.
- *  3. No function of the policy can be called through it; it says only which there are. */
+ *  3. No function of the policy can be called through it. That it has a create, a decide or
+ *     a save is kept; the others read as if there were none. */
 #ifndef ADP_RUNTIME_DECLARED_H
 #define ADP_RUNTIME_DECLARED_H
 

@@ -262,17 +262,14 @@ static void put_decision(struct adp_line *out, const adp_decision *d)
     adp_line_key(out, "verdict");
     adp_line_string(out, adp_answer_action(d->policy_action),
                     strlen(adp_answer_action(d->policy_action)));
-    adp_line_key(out, "status");
-    adp_line_u64(out, d->status);
-    adp_line_key(out, "reason");
-    adp_line_string_or_null(out, d->reason);
+    adp_line_key_u64(out, "status", d->status);
+    adp_line_key_text(out, "reason", d->reason);
     adp_line_key(out, "retry_after_ms");
     if (d->retry_after_ms)
         adp_line_u64(out, d->retry_after_ms);
     else
         adp_line_puts(out, "null");
-    adp_line_key(out, "enforced");
-    adp_line_puts(out, d->enforced ? "true" : "false");
+    adp_line_key_bool(out, "enforced", d->enforced);
     adp_line_key(out, "id");
     adp_line_string(out, id, ADP_HEX);
     if (d->fault) {

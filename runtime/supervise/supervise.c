@@ -200,11 +200,6 @@ int adp_supervisor_create(struct adp_supervisor **ret,
     return 0;
 }
 
-const struct adp_region *adp_supervisor_region(const struct adp_supervisor *supervisor)
-{
-    return supervisor->region;
-}
-
 /* --- counts --- */
 
 struct adp_supervised adp_supervisor_counts(const struct adp_supervisor *supervisor)

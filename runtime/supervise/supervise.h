@@ -128,8 +128,6 @@ int adp_supervisor_create(struct adp_supervisor **ret,
 int adp_supervisor_run(struct adp_supervisor *supervisor, struct adp_error *err);
 /* As SIGTERM does. [any], also from a signal handler */
 void adp_supervisor_stop(struct adp_supervisor *supervisor);
-/* The region's view; borrowed. */
-const struct adp_region *adp_supervisor_region(const struct adp_supervisor *supervisor);
 /* [control], or from `told` */
 struct adp_supervised adp_supervisor_counts(const struct adp_supervisor *supervisor);
 /* Not while it runs. NULL is fine. [control] */

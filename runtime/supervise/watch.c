@@ -62,7 +62,7 @@ static void have_step_down(struct adp_supervisor *s, uint64_t now_ns)
 static uint64_t find_hang(const struct adp_supervisor *s, uint64_t now_ns,
                           uint32_t *ret_lane)
 {
-    uint64_t limit_ns = s->options.hang_ms * 1000000ull, oldest = 0;
+    uint64_t limit_ns = s->options.hang_ms * MS, oldest = 0;
     for (uint32_t lane = 0; lane <= s->block.shape.region.lanes; lane++) {
         const struct adp_call *call = adp_region_call(s->region, lane);
         uint64_t start = atomic_load_explicit(&call->start_ns, memory_order_acquire);
@@ -81,7 +81,7 @@ static bool is_stuck_within(const struct adp_supervisor *s, uint64_t now_ns)
     uint64_t since =
         atomic_load_explicit(&s->block.head->within_ns, memory_order_acquire);
     return s->ready && since && since < now_ns &&
-           now_ns - since > s->options.stall_ms * 1000000ull;
+           now_ns - since > s->options.stall_ms * MS;
 }
 
 static bool has_stalled(const struct adp_supervisor *s, uint64_t now_ns)
@@ -89,7 +89,7 @@ static bool has_stalled(const struct adp_supervisor *s, uint64_t now_ns)
     for (uint32_t i = 0; i < ADP_WORKER_THREADS; i++) {
         uint64_t beat =
             atomic_load_explicit(&s->block.head->beat[i].ns, memory_order_relaxed);
-        if (beat && beat < now_ns && now_ns - beat > s->options.stall_ms * 1000000ull)
+        if (beat && beat < now_ns && now_ns - beat > s->options.stall_ms * MS)
             return true;
     }
     return false;
@@ -148,7 +148,7 @@ void adp_supervise_watch(struct adp_supervisor *s, uint64_t now_ns)
         put_down(s, ADP_CAUSE_HANG, lane, start);
     else if (is_stuck_within(s, now_ns) || (s->ready && has_stalled(s, now_ns)))
         put_down(s, ADP_CAUSE_STALL, 0, 0);
-    else if (!s->ready && now_ns - s->spawned_ns > s->options.start_ms * 1000000ull)
+    else if (!s->ready && now_ns - s->spawned_ns > s->options.start_ms * MS)
         put_down(s, ADP_CAUSE_STALL, 0, 0);
     else if (s->options.memory_bytes && memory_of(s->pid) > s->options.memory_bytes)
         have_step_down(s, now_ns);

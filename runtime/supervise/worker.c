@@ -325,11 +325,6 @@ static uint64_t word_of(const struct adp_standing *s, uint32_t first)
            (uint64_t)first << 32;
 }
 
-uint32_t adp_worker_places(const struct adp_worker *worker)
-{
-    return worker->block.shape.connections;
-}
-
 uint32_t adp_worker_inherited(const struct adp_worker *worker)
 {
     return worker->welcome.n_left;

@@ -123,8 +123,6 @@ struct adp_held {
     struct adp_owed owed[ADP_OWED_MAX];
 };
 
-/* Places there are. */
-uint32_t adp_worker_places(const struct adp_worker *worker);
 /* Connections that wait to be adopted: those before ready are taken, all others are closed
  * then. False: no such one, or adopted already. [control] */
 uint32_t adp_worker_inherited(const struct adp_worker *worker);

@@ -6,8 +6,8 @@
 #
 # Each look is taken at the released minor, where the header must be the same, and at later ones
 # (gate_later), where it may have grown: struct bodies and enums at their end, and by names that were
-# not there. Six looks, which have different blind spots; text, macros and helpers in C and C++, of both
-# compilers, with and without optimisation:
+# not there. Six looks, which have different blind spots; text, macros, layout and helpers in C and C++,
+# of both compilers, all of these but layout with and without optimisation:
 #   text       the declarations, token by token, after the preprocessor: sees every change, also
 #              one that compiles to the same bytes; does not see macros, nor what an enum's last
 #              value became in a later minor
@@ -21,10 +21,10 @@
 #              looks at no later one. No suppressions: one that forgives an added field forgives a
 #              changed signature too. Does not see macros; takes a renamed field and an added
 #              enumerator for harmless (all of abidiff 2.2)
+
 # The dialects that a header is read in: a compiler, a language, an optimisation. A header may say
-# something else in each (__clang__, __cplusplus, __OPTIMIZE__), so that looks are
-# taken in each; what is compared is always of one dialect. The first is what is looked
-# at when none is named.
+# something else in each (__clang__, __cplusplus, __OPTIMIZE__), so that looks are taken in each; what
+# is compared is always of one dialect. The first is what is looked at when none is named.
 gate_dialects()
 {
     echo ours:c:-O0 ours:c:-O2 ours:c++:-O0 ours:c++:-O2

@@ -894,6 +894,35 @@ START_TEST(metrics_that_are_left_out_of_a_line_are_counted_in_it)
 }
 END_TEST
 
+/* 25 that a line has no room for, as above, and one that is no series. */
+START_TEST(metrics_that_are_no_series_are_counted_with_those_that_find_no_room)
+{
+    enum { LONG = 25 };
+    static char value[LONG][30001];
+    const char *labels[LONG][3];
+    adp_metric metrics[LONG + 1] = { { "", NULL, 1 } };
+    const struct adp_policy *policies[] = { &kv_wall_policy, NULL };
+    struct adp_facts facts = { .size = sizeof facts, .request_id = "r1" };
+    struct adp_decision d;
+    for (int i = 0; i < LONG; i++) {
+        memset(value[i], 1, 30000);
+        value[i][0] = (char)('a' + i);
+        labels[i][0] = "l";
+        labels[i][1] = value[i];
+        labels[i][2] = NULL;
+        metrics[1 + i] = (adp_metric) { "m", labels[i], i };
+    }
+    stage_open(&stage, policies, 1 << 22, 16);
+    adp_sheet_fill(adp_lane_sheet(stage.lane[0]), metrics, LONG + 1);
+    adp_decide(stage.lane[0], &stage.generations, &facts, stage.lane[0]->now, &d, NULL);
+    json_t *all = stage_lines(&stage), *line = stage_line(all, "verdict", 0);
+    ck_assert_int_eq(json_integer_value(json_object_get(line, "metrics_omitted")),
+                     LONG + 1);
+    ck_assert_ptr_null(json_object_get(line, "metrics"));
+    json_decref(all);
+}
+END_TEST
+
 /* More than can be read: all that came are counted. */
 START_TEST(metrics_beyond_those_that_are_read_are_counted)
 {
@@ -1006,6 +1035,8 @@ int main(void)
     tcase_add_test(t,
                    a_snapshot_that_the_ring_does_not_take_is_there_without_its_metrics);
     tcase_add_test(t, metrics_that_are_left_out_of_a_line_are_counted_in_it);
+    tcase_add_test(t,
+                   metrics_that_are_no_series_are_counted_with_those_that_find_no_room);
     tcase_add_test(t, metrics_beyond_those_that_are_read_are_counted);
     tcase_add_test(t, a_renamed_metric_is_read_published_or_given_with_the_request);
     tcase_add_test(t, counters_given_with_requests_grow_against_the_ones_before);

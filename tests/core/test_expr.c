@@ -1229,11 +1229,26 @@ START_TEST(doubts_are_found_however_many)
 {
     enum { N = 1000 };
     static struct adp_doubt doubts[N];
+    struct adp_metrics *now = page_of("v:c" E0 " 1\nv:c" E1 " 2\nv:c" E2 " 3\n");
+    struct adp_expr *expr = compiled(EXPR, "v:c");
+    struct adp_scratch *scratch = NULL;
+    struct adp_value v;
     for (uint32_t i = 0; i < N; i++)
-        doubts[i].of = i * UINT64_C(0x9e3779b97f4a7c15);
+        doubts[i] = (struct adp_doubt) {
+            .of = i * UINT64_C(0x9e3779b97f4a7c15), .prefix = "v:", .why = ADP_WHY_FROZEN
+        };
+    doubts[N / 2].of = adp_engine_key(adp_metrics_at(now, 1));
     adp_doubts_sort(doubts, N);
     for (uint32_t i = 1; i < N; i++)
         ck_assert_uint_lt(doubts[i - 1].of, doubts[i].of);
+    struct adp_moment moment = { .now = now, .doubts = doubts, .n_doubts = N };
+    ck_assert_int_eq(adp_scratch_create(&scratch, 8), 0);
+    ck_assert_int_eq(adp_expr_evaluate(expr, &moment, ADP_AGG_SUM, ANY, scratch, &v), 0);
+    ck_assert_double_eq(v.value, 4);
+    ck_assert_uint_eq(v.skipped_by[ADP_WHY_FROZEN], 1);
+    adp_scratch_destroy(scratch);
+    adp_metrics_destroy(now);
+    adp_expr_destroy(expr);
 }
 END_TEST
 

@@ -447,6 +447,29 @@ START_TEST(a_counter_that_was_made_anew_shows_it)
 }
 END_TEST
 
+/* c_total and c_count have c_created beside them, whatever the engine. */
+START_TEST(every_counter_is_known_by_the_name_of_its_making)
+{
+    uint32_t n, created = 0;
+    const struct adp_pulse *pulses = adp_pulses(&n);
+    for (uint32_t i = 0; i < n; i++)
+        for (int k = 0; k < COUNT(pulses[i].beats) && pulses[i].beats[k].name; k++) {
+            const struct adp_sign *beat = &pulses[i].beats[k];
+            size_t stem = strlen(beat->name) - strlen("_total");
+            bool counts = strcmp(beat->name + stem, "_total") == 0 ||
+                          strcmp(beat->name + stem, "_count") == 0;
+            ck_assert_msg(counts == (beat->created != NULL), "%s", beat->name);
+            if (!counts)
+                continue;
+            ck_assert_msg(strncmp(beat->created, beat->name, stem) == 0, "%s",
+                          beat->name);
+            ck_assert_str_eq(beat->created + stem, "_created");
+            created++;
+        }
+    ck_assert_uint_ge(created, n);
+}
+END_TEST
+
 #define TARGET(t, start)                                                                 \
     "c{target=\"" t "\"} 1\nprocess_start_time_seconds{target=\"" t "\"} " start "\n"
 
@@ -628,6 +651,7 @@ int main(void)
     tcase_add_test(t, an_engine_that_began_anew_is_marked_until_its_past_is_over);
     tcase_add_test(t, an_engine_that_was_away_and_began_anew_is_marked);
     tcase_add_test(t, a_counter_that_was_made_anew_shows_it);
+    tcase_add_test(t, every_counter_is_known_by_the_name_of_its_making);
     tcase_add_test(t, a_target_whose_process_began_anew_is_marked_and_no_other);
     tcase_add_test(t, several_processes_of_a_target_say_nothing_of_it);
     tcase_add_test(t, a_look_that_is_not_kept_marks_nothing);

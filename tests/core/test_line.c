@@ -47,6 +47,24 @@ START_TEST(a_line_is_what_was_appended)
 }
 END_TEST
 
+START_TEST(a_pair_is_a_key_and_its_value)
+{
+    struct adp_line line;
+    adp_line_init(&line);
+    adp_line_puts(&line, "{");
+    adp_line_key_text(&line, "unit", "ms");
+    adp_line_key_text(&line, "why", NULL);
+    adp_line_key_number(&line, "min", 0.5);
+    adp_line_key_number(&line, "max", (double)INFINITY);
+    adp_line_key_u64(&line, "seq", 7);
+    adp_line_key_bool(&line, "on", true);
+    adp_line_key_bool(&line, "off", false);
+    line_is(&line, "{\"unit\":\"ms\",\"why\":null,\"min\":0.5,\"max\":null,\"seq\":7,"
+                   "\"on\":true,\"off\":false");
+    adp_line_finish(&line);
+}
+END_TEST
+
 START_TEST(a_key_begins_without_a_comma_where_nothing_stands_before_it)
 {
     struct adp_line line;
@@ -201,6 +219,7 @@ int main(void)
     Suite *s = suite_create("line");
     TCase *t = tcase_create("line");
     tcase_add_test(t, a_line_is_what_was_appended);
+    tcase_add_test(t, a_pair_is_a_key_and_its_value);
     tcase_add_test(t, a_key_begins_without_a_comma_where_nothing_stands_before_it);
     tcase_add_loop_test(t, a_string_is_ascii_whatever_its_bytes, 0, COUNT(strings));
     tcase_add_test(t, a_line_grows_past_any_first_size_and_keeps_its_memory_when_cleared);

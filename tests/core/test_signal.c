@@ -355,6 +355,22 @@ START_TEST(real_pages_read_as_values_or_as_absent)
 }
 END_TEST
 
+/* In docs/signals.md, under the signal's name: its sources in order, and nothing else. */
+static void shows_sources(const char *text, const struct adp_signal_def *def)
+{
+    char word[512];
+    snprintf(word, sizeof word, "\n**%s**: ", def->name);
+    const char *at = strstr(text, word);
+    ck_assert_msg(at != NULL, "%s", word);
+    at = strchr(at + 1, '\n');
+    for (const char *const *m = def->metrics; *m; m++) {
+        snprintf(word, sizeof word, "\n- `%s`", *m + (**m == '='));
+        ck_assert_msg(strncmp(at, word, strlen(word)) == 0, "%s: %.200s", word, at);
+        at += strlen(word);
+    }
+    ck_assert_msg(strncmp(at, "\n\n", 2) == 0, "%s: %.200s", def->name, at);
+}
+
 /* Words in the table of docs/signals.md, in backquotes. */
 START_TEST(the_document_shows_every_shipped_signal_and_reason)
 {
@@ -371,10 +387,7 @@ START_TEST(the_document_shows_every_shipped_signal_and_reason)
     for (uint32_t i = 0; i < n; i++) {
         snprintf(word, sizeof word, "| `%s` |", defs[i].name);
         ck_assert_msg(strstr(text, word) != NULL, "%s", word);
-        for (const char *const *m = defs[i].metrics; *m; m++) {
-            snprintf(word, sizeof word, "\n- `%s`\n", *m + (**m == '='));
-            ck_assert_msg(strstr(text, word) != NULL, "%s", word);
-        }
+        shows_sources(text, &defs[i]);
     }
     const struct adp_prefix *prefixes = adp_prefixes(&n);
     for (uint32_t i = 0; i < n; i++)
@@ -569,6 +582,19 @@ START_TEST(where_nothing_was_counted_a_lifetime_does_not_answer)
     static const char other[] = "vllm:prefix_cache_hits_total 5\nnone 0\ng 0.25\n";
     read_pages(other, other);
     ck_assert_double_eq(readings[number_of("prefix_hit_rate")].value, 0.25);
+}
+END_TEST
+
+/* Growth a second is growth. */
+START_TEST(where_nothing_was_counted_a_second_a_lifetime_does_not_answer)
+{
+    static const char *const texts[] = { "=rate(h) / rate(q)",
+                                         "=share(rate(h), rate(q))" };
+    static const char page[] = "h 5\nq 9\nlifetime 0.75\n";
+    add_source("prefix_hit_rate", texts[_i], ADP_AGG_MAX);
+    add_source("prefix_hit_rate", "lifetime", ADP_AGG_MAX);
+    read_pages(page, page);
+    ck_assert_int_eq(readings[number_of("prefix_hit_rate")].why, ADP_WHY_DIVISOR_ZERO);
 }
 END_TEST
 
@@ -846,6 +872,13 @@ static const struct {
       ADP_WHY_OUT_OF_RANGE,
       0,
       2 },
+    { "targets that are insane each are not sane together",
+      { "=mean(x)" },
+      { ADP_AGG_MAX },
+      "x{" A "} 150\nx{" B "} -50\n",
+      ADP_WHY_OUT_OF_RANGE,
+      0,
+      0 },
     { "metrics that no target has alone are put together",
       { "=sum(x) / sum(y)", "x" },
       { ADP_AGG_MAX, ADP_AGG_MAX },
@@ -1287,6 +1320,8 @@ static TCase *reading(void)
     tcase_add_test(t, the_operators_sources_go_before_the_shipped_ones);
     tcase_add_test(t, a_renamed_metric_is_tried_second);
     tcase_add_test(t, where_nothing_was_counted_a_lifetime_does_not_answer);
+    tcase_add_loop_test(t, where_nothing_was_counted_a_second_a_lifetime_does_not_answer,
+                        0, 2);
     tcase_add_test(t, engines_that_sleep_are_left_out_however_many);
     tcase_add_loop_test(t, each_target_of_a_pool_takes_its_own_first_source, 0,
                         COUNT(pooled));

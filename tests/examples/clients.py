@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Clients of examples/asgi and examples/gateway before the tests' engine: prints a claim a line,
-"ok" or "not ok" before it. What went wrong is on standard error.
+"""Clients of examples/asgi and examples/gateway before the tests' engine: prints a claim a line.
 
     clients.py asgi TOP_OF_SOURCES ENGINE_FOLDER WORK_FOLDER
     clients.py gateway TOP_OF_SOURCES ENGINE_FOLDER WORK_FOLDER PROGRAM
@@ -15,15 +14,13 @@ import subprocess
 import sys
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+sys.dont_write_bytecode = True  # beside the sources
+from claims import claim, die_with_us, status  # noqa: E402
+
 subject, top, engine_folder, work = sys.argv[1:5]
 LONG, SHORT = 1500, 12  # tokens
 PATIENCE_S = 120
-
-
-def claim(sentence, holds, detail=""):
-    print(("ok - " if holds else "not ok - ") + sentence, flush=True)
-    if not holds:
-        print("# %s: %s" % (sentence, detail), file=sys.stderr, flush=True)
 
 
 # --- servers
@@ -34,7 +31,7 @@ class Server:
 
     def __init__(self, command, **environment):
         self.child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True,
-                                      env={**os.environ, **environment})
+                                      env={**os.environ, **environment}, preexec_fn=die_with_us)
         line = self.child.stdout.readline()
         if not line:
             sys.exit(self.child.wait())
@@ -309,3 +306,4 @@ async def main():
 
 
 asyncio.run(main())
+sys.exit(status())

@@ -13,6 +13,7 @@ import sys
 import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+sys.dont_write_bytecode = True  # beside the sources
 from claims import claim, die_with_us, status, until  # noqa: E402
 
 work, program = sys.argv[1:]

@@ -25,8 +25,8 @@
  * thread that finds a policy of one thread at a time, or a reload that hands state over,
  * at work yields its core until that is done.
  *
- * Pointers may be NULL only where it is said; `err` and `errors` may always be. A thread is not
- * cancelled (pthread_cancel) inside a [control] call, but where it begins.
+ * Pointers may be NULL only where it is said; `err` and `errors` may always be. A thread
+ * is not cancelled (pthread_cancel) inside a [control] call, but where it begins.
  *
  * A decision never fails because of the log, and a policy's failure never reaches the
  * caller: `on_error` of the configuration answers in its place.
@@ -83,8 +83,9 @@ typedef struct adp_sample {
 /* A signal's value as the host knows it, in the signal's unit: NaN when it does not. What
  * is out of the signal's range counts as not known. Called by publish, refresh and reload
  * on their thread; must not call the runtime: [control] calls and stats answer ADP_ESTATE
- * from there, and do nothing. It must return: one that leaves by an exception or by longjmp leaves
- * the runtime locked for good, so in C++ it is noexcept, and says NaN for what it has caught. */
+ * from there, and do nothing. It must return: one that leaves by an exception or by
+ * longjmp leaves the runtime locked for good, so in C++ it is noexcept, and says NaN for
+ * what it has caught. */
 typedef double (*adp_source_fn)(void *user);
 
 /* What is known about a request. Strings are borrowed for the call; NULL: not known. */
@@ -164,8 +165,8 @@ ADP_API int adp_runtime_open_text(adp_runtime **ret, const char *text, const cha
  * which are asked when it gives no sane value. The log names it "host function". Before
  * start. `user` is borrowed until close. It stays over reloads; a configuration that does
  * not know the signal leaves it unused. Metrics given with a request do not ask it.
- * ADP_EINVAL: no such signal (where one is near, it is named), or it has a function already;
- * ADP_EFULL: it has 64 sources; ADP_ESTATE. */
+ * ADP_EINVAL: no such signal (where one is near, it is named), or it has a function
+ * already; ADP_EFULL: it has 64 sources; ADP_ESTATE. */
 ADP_API int adp_runtime_source(adp_runtime *rt, const char *signal, adp_source_fn read,
                                void *user, adp_error *err);
 /* [control] Opens the log and starts its thread. After fork. ADP_EIO, ADP_ENOMEM,
@@ -236,18 +237,19 @@ ADP_API int adp_runtime_refresh(adp_runtime *rt, adp_error *err);
 /* --- Requests --- */
 
 /* [hot] Decides on the metrics in force. `facts` may be NULL. Always fills `ret`; returns
- * 0; ADP_ESTATE in a child that inherited the runtime, or ADP_EINVAL when facts->size is too
- * small: `ret` then says admit, nothing is recorded, and no policy was asked. */
+ * 0; ADP_ESTATE in a child that inherited the runtime, or ADP_EINVAL when facts->size is
+ * too small: `ret` then says admit, nothing is recorded, and no policy was asked. */
 ADP_API int adp_lane_decide(adp_lane *lane, const adp_facts *facts, adp_decision *ret);
 /* [hot] Decides on these metrics, recorded with the request: up to 2 MiB of them, beyond
- * that the line says how many there were. Read are the first 65,536; one that adp_runtime_publish
- * would refuse is left out, and the request is decided on the others. What is left out of the line
- * is counted in it (`metrics_omitted`). */
+ * that the line says how many there were. Read are the first 65,536; one that
+ * adp_runtime_publish would refuse is left out, and the request is decided on the others.
+ * What is left out of the line is counted in it (`metrics_omitted`). */
 ADP_API int adp_lane_decide_with(adp_lane *lane, const adp_metric *metrics, uint32_t n,
                                  const adp_facts *facts, adp_decision *ret);
 /* [hot] The same, of interned metrics: the cheap way to give many. An id that was not given
- * out is left out, and counted. While ids and their order stay the same from one request of a lane to
- * its next, only numbers are copied; the line in the log is the same as by name. */
+ * out is left out, and counted. While ids and their order stay the same from one request
+ * of a lane to its next, only numbers are copied; the line in the log is the same as by
+ * name. */
 ADP_API int adp_lane_decide_ids(adp_lane *lane, const adp_sample *samples, uint32_t n,
                                 const adp_facts *facts, adp_decision *ret);
 /* [hot] Records what became of a request and returns its ticket to the policy, once. By
@@ -262,16 +264,16 @@ ADP_API int adp_lane_decide_ids(adp_lane *lane, const adp_sample *samples, uint3
  *
  * Of several that wait under one `request_id`, one call settles one: on the lane of the
  * lowest number (`lane` in the lines) that has such a request, there the one that was
- * admitted last; but of those behind which 4,000 or more others were admitted on the lane,
- * or which are settled while it admits, any. Whoever has the handle settles the one that is
- * meant.
+ * admitted last; but of those behind which 4,000 or more others were admitted on the
+ * lane, or which are settled while it admits, any. Whoever has the handle settles the one
+ * that is meant.
  *
- * Extras are recorded in their order up to 128 of them and 4,096 bytes; what does not fit,
- * or has no name, is left out. A handle is this
- * runtime's: one of another, or of an earlier run, is ADP_ENOENT but for one chance in 4 billion
- * (each runtime counts 32 bits of its handles from a random number; where one of two
- * counts happens to begin within the other's, which for N million requests of a lane is
- * about N in 9 million, more of them meet). */
+ * Extras are recorded in their order up to 128 of them and 4,096 bytes; what does not
+ * fit, or has no name, is left out. A handle is this runtime's: one of another, or of an
+ * earlier run, is ADP_ENOENT but for one chance in 4 billion (each runtime counts 32 bits
+ * of its handles from a random number; where one of two counts happens to begin within
+ * the other's, which for N million requests of a lane is about N in 9 million, more of
+ * them meet). */
 ADP_API int adp_lane_outcome(adp_lane *lane, uint64_t id, const char *request_id,
                              const adp_result *result);
 

@@ -73,21 +73,21 @@ START_TEST(an_empty_file_has_no_line)
 }
 END_TEST
 
-START_TEST(the_longest_line_is_what_the_reader_says)
+START_TEST(the_longest_line_is_the_longest_of_a_log)
 {
-    open_file((struct piece[]) { { "a", ADP_LINES_MAX },
+    open_file((struct piece[]) { { "a", ADP_LINE_MAX },
                                  { "\n", 1 },
-                                 { "b", ADP_LINES_MAX + 1 },
+                                 { "b", ADP_LINE_MAX + 1 },
                                  { "\nc\n", 1 },
                                  { 0 } });
     ck_assert_int_eq(next(), 1);
-    ck_assert_uint_eq(line.len, ADP_LINES_MAX);
+    ck_assert_uint_eq(line.len, ADP_LINE_MAX);
     ck_assert(!line.too_long);
     ck_assert_int_eq(next(), 1);
     ck_assert(line.too_long);
     ck_assert_uint_eq(line.number, 2);
-    ck_assert_uint_eq(line.offset, ADP_LINES_MAX + 1);
-    check_line("c", 3, 2 * (uint64_t)ADP_LINES_MAX + 3, true);
+    ck_assert_uint_eq(line.offset, ADP_LINE_MAX + 1);
+    check_line("c", 3, 2 * (uint64_t)ADP_LINE_MAX + 3, true);
     ck_assert_int_eq(next(), 0);
     close_file();
 }
@@ -172,7 +172,7 @@ int main(void)
     TCase *t = tcase_create("lines");
     tcase_add_test(t, lines_come_with_number_and_offset);
     tcase_add_test(t, an_empty_file_has_no_line);
-    tcase_add_test(t, the_longest_line_is_what_the_reader_says);
+    tcase_add_test(t, the_longest_line_is_the_longest_of_a_log);
     tcase_add_test(t, a_line_far_too_long_is_passed_over);
     tcase_add_test(t, many_lines_across_reads_stay_whole);
     tcase_add_test(t, what_cannot_be_read_is_an_error);

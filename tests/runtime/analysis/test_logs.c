@@ -310,7 +310,7 @@ START_TEST(an_over_long_line_is_counted_and_the_next_is_read)
     size_t n;
     FILE *f = fopen(at("e/p/long.jsonl"), "w");
     fprintf(f, "{\"verdict\":\"admit\",\"x\":\"%*s\"}\n" DECISION("after"),
-            (int)ADP_LINES_MAX, "");
+            (int)ADP_LINE_MAX, "");
     fclose(f);
     ck_assert_int_eq(adp_logs_find(&list, at("e/p/long.jsonl"), NULL), 0);
     ck_assert_int_eq(adp_logs_read(&list, 0, tally, NULL, NULL, NULL), 0);

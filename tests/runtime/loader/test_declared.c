@@ -141,7 +141,8 @@ START_TEST(a_record_that_another_wrote_into_is_refused)
 }
 END_TEST
 
-START_TEST(any_byte_may_be_any_other)
+/* All eight of them, and all but the lowest. */
+START_TEST(a_byte_whose_bits_are_turned_over_breaks_no_bound)
 {
     struct adp_declared *sound = written(), *d = malloc(sizeof *d);
     ck_assert(d != NULL);
@@ -184,7 +185,8 @@ int main(void)
     tcase_add_test(tcase, what_is_read_elsewhere_is_what_was_declared);
     tcase_add_loop_test(tcase, a_record_that_another_wrote_into_is_refused, 0,
                         sizeof spoilt / sizeof *spoilt);
-    tcase_add_loop_test(tcase, any_byte_may_be_any_other, 254, 256);
+    tcase_add_loop_test(tcase, a_byte_whose_bits_are_turned_over_breaks_no_bound, 254,
+                        256);
     tcase_add_test(tcase, the_longest_that_can_be_declared_has_room);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);

@@ -191,7 +191,7 @@ def soak(sidecar, address, log):
         skip(what, "it waited for a processor %.0f %% of the time, and %d were" % (100 * share, dropped))
     else:
         claim(what, (decisions, outcomes) == (at_half["answered"], at_half["settled"]), (decisions, outcomes, at_half))
-    # A ring's pages are the kernel's until they are first written; that of snapshots, 1 MiB, takes minutes.
+    # A ring's pages are the kernel's until they are first written; that of snapshots, 8 MiB, takes minutes.
     what = "memory is flat: at the end no more than after a tenth of the time, within 1 MiB and 2 %"
     if SANITIZED:
         skip(what, "sanitizers keep what is freed")

@@ -2,7 +2,9 @@
 /* In order: lets forty requests run, and when they do, none more until ten are over; when it has
  * refused a hundred on end it lets one through, to see. Each that is done lets one more run at
  * a time, up to eighty. */
-#include "limits.h"
+#include "gallery.h"
+
+#include <stdlib.h>
 
 struct latched {
     uint64_t running, most, refused;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A policy that lets twenty requests run at a time. The defects of the gallery's B8 are in
- * how it is told that one is over. */
+ * how it is told that one is over; one of B11 is in which ticket it sets next. */
 #ifndef ADP_TESTS_GALLERY_LIMITS_H
 #define ADP_TESTS_GALLERY_LIMITS_H
 
