@@ -113,12 +113,23 @@ void adp_veil(const char *text, char *to, size_t cap)
     put_veiled(&v, text, text + strlen(text));
 }
 
+/* Where the quoted word ends: at a quote that something of ours follows. Any other is the
+ * word's own. */
+static size_t quoted_length(const char *text)
+{
+    size_t n = 0;
+    while (text[n] &&
+           (text[n] != '"' || (text[n + 1] && !strchr(" \t\n,.;:)?", text[n + 1]))))
+        n++;
+    return n;
+}
+
 void adp_veil_words(const char *text, char *to, size_t cap)
 {
     struct veiled v = { to, 0, cap };
     *to = '\0';
     for (bool quoted = false; *text; text++) {
-        size_t n = strcspn(text, quoted ? "\"" : " \t\n\"");
+        size_t n = quoted ? quoted_length(text) : strcspn(text, " \t\n\"");
         put_veiled(&v, text, text + n);
         text += n;
         if (!*text)

@@ -18,8 +18,8 @@
  * Anything else stays as it is. Cut to fit `cap`, which is above 0. [any] */
 void adp_veil(const char *text, char *to, size_t cap);
 
-/* The same for each word of a sentence: what stands in double quotes, and outside of them
- * what blanks part. [any] */
+/* The same for each word of a sentence: what stands in double quotes, the second of them
+ * before a blank, one of ,.;:)? or the end; and outside of them what blanks part. [any] */
 void adp_veil_words(const char *text, char *to, size_t cap);
 
 #endif

@@ -6,7 +6,6 @@
 #include "core/error.h"
 #include "core/number.h"
 #include "core/promtext.h"
-#include "core/veil.h"
 #include "runtime/cli/args.h"
 #include "runtime/cli/explain.h"
 #include "runtime/cli/page_file.h"
@@ -169,7 +168,6 @@ static int check(struct adp_args *args, const struct asked *asked)
 /* -1: go on; else what to exit with. */
 static int parse(struct adp_args *args, struct asked *ret)
 {
-    char shown[256];
     int wrong = -1;
     for (int o; wrong < 0 && (o = adp_args_next(args)) != ADP_ARGS_END;) {
         switch (o) {
@@ -198,8 +196,7 @@ static int parse(struct adp_args *args, struct asked *ret)
             ret->json = true;
             break;
         case ADP_ARGS_OPERAND:
-            adp_veil(args->value, shown, sizeof shown);
-            return adp_args_wrong(args, "takes no operand, found \"%s\"", shown);
+            return adp_args_wrong(args, "takes no operand, found \"%s\"", args->value);
         default:
             return args->exit;
         }

@@ -5,7 +5,6 @@
 #include "core/error.h"
 #include "core/history.h"
 #include "core/promtext.h"
-#include "core/veil.h"
 #include "runtime/analysis/account.h"
 #include "runtime/cli/access.h"
 #include "runtime/cli/args.h"
@@ -127,15 +126,13 @@ static int check(struct adp_args *args, struct asked *a)
         return adp_args_wrong(args, "tokens and certificates go with a URL");
     if (!a->as.cert_file != !a->as.key_file)
         return adp_args_wrong(args, "--cert-file and --key-file go together");
-    char shown[256];
-    adp_veil(a->twice ? a->twice : "", shown, sizeof shown);
     if (a->is_url && a->twice &&
         (!adp_config_duration(a->twice, &a->apart_ns) || a->apart_ns < 50000000u))
         return adp_args_wrong(
             args,
             "--twice takes, behind a URL, a time of at least 50ms with its unit, such "
             "as 10s, found \"%s\"",
-            shown);
+            a->twice);
     if (a->interval_ns && (a->is_url || !a->twice))
         return adp_args_wrong(args, "--interval is the time between two files: --twice "
                                     "PAGE");

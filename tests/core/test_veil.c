@@ -48,10 +48,10 @@ START_TEST(the_words_of_a_sentence_are_veiled_one_by_one)
     char shown[128];
     adp_veil_words(
         "a.yaml:3:7: not one, found \"http:/u:PASS@h\", try http://h/m?k=QUERY "
-        "or \"http://u:PA SS@h\" too?",
+        "or \"http://u:PA SS@h\", \"http://u:PA\"SS@h\" too?",
         shown, sizeof shown);
     ck_assert_str_eq(shown, "a.yaml:3:7: not one, found \"http:/...@h\", try "
-                            "http://h/m?... or \"http://...@h\" too?");
+                            "http://h/m?... or \"http://...@h\", \"http://...@h\" too?");
 }
 END_TEST
 
