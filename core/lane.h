@@ -59,8 +59,9 @@ struct adp_lane {
     uint32_t ticket_mask;
 
     uint32_t next_ticket, sweep, unslotted;
-    uint32_t steps; /* slots that wait and may be passed by before one is given up */
-    uint32_t round; /* the look at all slots: where it is */
+    uint32_t steps;     /* slots that wait and may be passed by before one is given up */
+    uint32_t free_turn; /* of the slot that was found free last */
+    uint32_t round;     /* the look at all slots: where it is */
     uint64_t overdue_ns, round_ns; /* it begins when the first is over; the next one's */
     uint32_t first_use;            /* in handles, uses are counted from here */
 

@@ -190,9 +190,10 @@ static struct adp_ticket_slot *next_slot(struct adp_lane *lane,
                                          struct adp_generations *generations,
                                          uint64_t now_ns, uint32_t *ret_turn)
 {
-    lane->steps += ADP_TICKET_STEPS;
-    if (lane->steps > lane->ticket_mask + 1)
-        lane->steps = lane->ticket_mask + 1;
+    const uint32_t n = lane->ticket_mask + 1;
+    if (lane->next_ticket - lane->free_turn <= n)
+        lane->steps =
+            lane->steps + ADP_TICKET_STEPS < n ? lane->steps + ADP_TICKET_STEPS : n;
     for (int i = 0; i < TRIES;) {
         uint32_t turn = lane->next_ticket++;
         struct adp_ticket_slot *slot = &lane->tickets[turn & lane->ticket_mask];
@@ -200,6 +201,8 @@ static struct adp_ticket_slot *next_slot(struct adp_lane *lane,
         if ((state & PHASE) == WAITING &&
             pass(lane, generations, slot, state >> 2, now_ns, turn))
             continue;
+        if ((state & PHASE) == FREE)
+            lane->free_turn = turn;
         state = atomic_load_explicit(&slot->state, memory_order_acquire);
         if ((state & PHASE) == FREE) {
             *ret_turn = turn;
@@ -539,6 +542,7 @@ void adp_ticket_resume(struct adp_lane *lane)
     lane->next_ticket = next_turn(slots, n);
     lane->sweep = lane->next_ticket ? lane->next_ticket - n : 0;
     lane->steps = n;
+    lane->free_turn = lane->next_ticket;
     lane->round = 0;
     /* Of those that were there, however long: looked at first. */
     lane->overdue_ns = lane->next_ticket ? 0 : UINT64_MAX;

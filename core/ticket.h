@@ -17,7 +17,9 @@
  *     goes on to the next. Each admission gains ADP_TICKET_STEPS such steps, of which as many
  *     as slots are kept; without one the slot at hand is LOST and taken. So nothing is LOST
  *     before its time while each time around finds a slot that is free for 64 that wait,
- *     however many requests come and go; 63 of 64 slots may wait for good.
+ *     however many requests come and go; 63 of 64 slots may wait for good. Once a whole time
+ *     around has found none free (nobody tells outcomes, say), nothing is gained until one
+ *     is: to go past those that wait would only choose another to be LOST.
  *  4. Every decision of the lane, refusals too, ages its tickets: a cursor follows the
  *     turns, and stops at the first that may still wait. Those that were linked again are
  *     older than their turn says: once one of them is too old, all slots are looked at, some

@@ -217,13 +217,17 @@ START_TEST(sixty_three_of_sixty_four_slots_may_wait_for_good)
 }
 END_TEST
 
-/* All slots are taken for good: each more makes one LOST, of which it takes the place. */
+/* All slots are taken for good: each more makes one LOST, of which it takes the place. What
+ * steps were kept are gone after that many admissions at most; then it looks at one slot. */
 START_TEST(one_too_many_makes_one_lost)
 {
     open_stage();
     for (uint64_t i = 0; i < 3 * SLOTS; i++) {
+        uint32_t turn = stage.lane[0]->next_ticket;
         take(i, one_bucket);
         ck_assert_uint_eq(lost, i < SLOTS ? 0 : i + 1 - SLOTS);
+        if (i >= 2 * SLOTS)
+            ck_assert_uint_eq(stage.lane[0]->next_ticket, turn + 1);
     }
     for (uint64_t i = 0; i < 3 * SLOTS; i++)
         ck_assert_uint_eq(came[i], came_lost[i]);
