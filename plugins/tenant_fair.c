@@ -172,8 +172,8 @@ struct tenant {     /* by tenant_key; 0: those without a tenant */
     double output;        /* expected tokens; 0: nothing seen yet */
     uint64_t deferred_ns; /* when it was last; valid while waiting */
     uint32_t waiting;     /* 0 or 1: deferred, and not admitted since */
-    uint32_t in_flight;
-    uint64_t life; /* its first ticket; 0: none yet. No other counter has it */
+    uint32_t in_flight;   /* of what this instance admitted */
+    uint64_t life;        /* its first ticket; 0: none yet. No other counter has it */
 };
 
 struct charged { /* by ticket */
@@ -309,14 +309,22 @@ static struct tenant *charged_to(struct fair *f, const struct charged *c)
     return t && t->life == c->life ? t : NULL;
 }
 
+/* A request that a forerunner admitted was never counted here: it lands nothing. */
+static void land(const struct fair *f, struct tenant *t, uint64_t ticket)
+{
+    if (adp_life_gave(&f->learnt.life, ticket) && t->in_flight)
+        t->in_flight--;
+}
+
 /* A charge for which there is no room any more is never put right, and its request counts
  * as in flight no more. */
 static void make_room(struct fair *f)
 {
-    const struct charged *oldest = adp_table_oldest(f->charged, NULL, NULL);
+    uint64_t ticket = 0;
+    const struct charged *oldest = adp_table_oldest(f->charged, &ticket, NULL);
     struct tenant *t = oldest ? charged_to(f, oldest) : NULL;
-    if (adp_table_full(f->charged) && t && t->in_flight)
-        t->in_flight--;
+    if (adp_table_full(f->charged) && t)
+        land(f, t, ticket);
 }
 
 static void admit(struct fair *f, const adp_view *v, uint64_t key, struct tenant *t,
@@ -407,7 +415,7 @@ static void outcome(void *self, const adp_outcome *o)
     if (ran)
         adp_rate_add(&f->learnt.given, used, o->now_ns, RATE_WINDOW_NS);
     if (t) {
-        t->in_flight -= t->in_flight > 0;
+        land(f, t, o->ticket);
         double expected = f->input_weight * c->prompt + f->output_weight * c->output;
         t->service += (used - expected) * remembered(f, c->at_ns, t->at_ns);
         if (t->service < 0.0)

@@ -5,7 +5,9 @@
  * they go.
  *
  *  1. Nothing that is there already is touched: the folder is made, or nothing is.
- *  2. A folder that could not be filled whole is removed again. */
+ *  2. A folder that could not be filled whole is removed again.
+ *  3. Whatever the umask, not everybody may write to it: no policy is loaded from such a
+ *     folder. */
 #include "core/error.h"
 #include "runtime/cli/args.h"
 #include "runtime/cli/say.h"
@@ -258,7 +260,7 @@ static int refuse(struct adp_error *err, const char *path, const char *what)
 /* A file that could not be written whole is removed again. */
 static int write_file(int folder, const struct file *file, struct adp_error *err)
 {
-    mode_t mode = strncmp(file->text, "#!", 2) == 0 ? 0777 : 0666;
+    mode_t mode = strncmp(file->text, "#!", 2) == 0 ? 0775 : 0664;
     int fd = openat(folder, file->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (fd < 0)
         return refuse(err, file->name, "cannot make");
@@ -278,7 +280,7 @@ static int write_file(int folder, const struct file *file, struct adp_error *err
 static int make(const char *path, const struct file list[N_FILES],
                 const volatile sig_atomic_t *stop, struct adp_error *err)
 {
-    if (mkdir(path, 0777) != 0)
+    if (mkdir(path, 0775) != 0)
         return errno == EEXIST ? adp_error_at(err, ADP_EIO, path, 0, 0,
                                               "is there already, and is left as it is")
                                : refuse(err, path, "cannot make the folder");

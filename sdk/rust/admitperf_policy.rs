@@ -912,7 +912,9 @@ pub mod admitperf {
 
     // --- the table ---
 
-    const TEXT_BYTES: usize = 16384;
+    // Room for all names and units at their longest (64 signals and 64 parameters, 63 bytes each)
+    // and 700 bytes of doc for each parameter.
+    const TEXT_BYTES: usize = 65536;
 
     // All strings of a policy, each with its NUL, in the order in which `tables` asks.
     #[derive(Clone, Copy)]
@@ -924,7 +926,8 @@ pub mod admitperf {
     impl Text {
         const fn with(mut self, text: &str) -> Self {
             let text = text.as_bytes();
-            assert!(self.len + text.len() < TEXT_BYTES, "the policy's texts exceed 16 KiB");
+            let room = self.len + text.len() < TEXT_BYTES;
+            assert!(room, "the policy's names, units, docs and card exceed 64 KiB together");
             let mut i = 0;
             while i < text.len() {
                 assert!(text[i] != 0, "a text of the policy has a NUL in it");

@@ -6,8 +6,11 @@
 #
 # Each look is taken at the released minor, where the header must be the same, and at later ones
 # (gate_later), where it may have grown: struct bodies and enums at their end, and by names that were
-# not there. Six looks, which have different blind spots; text, macros, layout and helpers in C and C++,
-# of both compilers, all of these but layout with and without optimisation:
+# not there. Nine looks, which have different blind spots; text, macros, layout and helpers in C and C++,
+# of both compilers, all of these but layout with and without optimisation; conditions and bodies of the
+# source as it is written, so that they hold in every dialect, also one that nobody reads here:
+#   conditions what the header is made to depend on: its guard, __cplusplus, the minor, up to the next
+#              one. What else a compiler or an author may define, nothing in it names
 #   text       the declarations, token by token, after the preprocessor: sees every change, also
 #              one that compiles to the same bytes; does not see macros, nor what an enum's last
 #              value became in a later minor
@@ -15,6 +18,10 @@
 #   constants  the witness's table: every enumerator and macro by value
 #   layout     where each field lies, how large it is and of what class
 #   helpers    what the inline functions answer, and their types
+#   shape      where structs end, which must be on 8 bytes and in a field, as hosts ask of what is handed
+#              to them; and that no two words of an enum have one value
+#   bodies     the inline functions, token by token: helpers cannot ask of every value. One that is
+#              written otherwise and means the same is declared in tests/abi/reworded
 #   binary     abidiff of two witnesses: sees what the compiler made of the declarations, whatever
 #              they were written with. Its exit status must be 0: it cannot tell a lawful change from
 #              another, so a lawful one must not be there in the minor that is looked at, and it
@@ -126,6 +133,143 @@ gate_later() # HEADER MINOR
 gate_split()
 {
     sed 's/[^A-Za-z0-9_]/\n&\n/g' | grep -v '^[[:space:]]*$'
+}
+
+# A header as it is written, without comments, with continued lines as one; with KEPT also what is
+# between quotes.
+gate_stripped() # HEADER [KEPT]
+{
+    awk -v kept="${2-}" '
+    function literal(quote,    n) {
+        if (out ~ /[A-Za-z0-9_]$/) out = out " \\ "
+        if (quote == "\"") match(line, /^([^"\\]|\\.)*"/)
+        else match(line, /^([^\047\\]|\\.)*\047/)
+        n = RLENGTH > 0 ? RLENGTH : 0
+        out = out quote (kept ? substr(line, 1, n - 1) : "") (n ? quote : " \\ ")
+        line = substr(line, n + 1)
+    }
+    { line = before $0; before = "" }
+    line ~ /\\[[:space:]]*$/ { sub(/\\[[:space:]]*$/, "", line); before = line; next }
+    {
+        for (out = ""; line != "";) {
+            if (comment) {
+                if (!(n = index(line, "*/"))) break
+                comment = 0
+                out = out " "
+                line = substr(line, n + 2)
+            } else if (!match(line, /\/[*\/]|["\047]/)) {
+                out = out line
+                break
+            } else {
+                out = out substr(line, 1, RSTART - 1)
+                what = substr(line, RSTART, RLENGTH)
+                line = substr(line, RSTART + RLENGTH)
+                if (what == "/*") comment = 1
+                else if (what == "//") break
+                else literal(what)
+            }
+        }
+        print out
+    }' "$1"
+}
+
+# The minor that is not released yet.
+gate_next()
+{
+    ls -d "$srcdir"/tests/abi/v1.* | sed 's/.*v1\.//' | sort -n | tail -n 1 | awk '{ print $1 + 1 }'
+}
+
+# Whether every directive is one of these, and nothing else names what may be defined otherwise
+# elsewhere: what the compiler defines, capitals that are not the header's own, the minor. Nothing that
+# is written in a way that this does not read: digraphs, trigraphs, backslashes, prefixes of literals.
+gate_conditions() # HEADER RELEASED MINOR
+{
+    gate_stripped "$1" | awk -v next_minor="$(gate_next)" '
+    function bad(why) { print why ": " $0; n_bad++ }
+    function names(text, of,    word) {
+        for (; match(text, /[A-Za-z0-9_]+/); text = substr(text, RSTART + RLENGTH)) {
+            word = substr(text, RSTART, RLENGTH)
+            if (word ~ /^_/ && !(word in compilers)) bad("it depends on " word)
+            if (word ~ /^[A-Z][A-Z0-9_]*$/ && word !~ /^ADP_/ && word != "NULL") bad("it depends on " word)
+            if (word ~ /^(linux|unix|i386)$/) bad("it depends on " word)
+            if (word == "ADP_ABI_MINOR" && of != "ADP_HEAD") bad("it depends on the minor elsewhere than in #if")
+        }
+    }
+    BEGIN {
+        split("_Static_assert __attribute__ __typeof__ __BYTE_ORDER__ __ORDER_LITTLE_ENDIAN__", list, " ")
+        for (i in list) compilers[list[i]]
+        split("endif;else;ifdef __cplusplus;include <stddef.h>;include <stdint.h>;ifndef ADP_ABI_MINOR", list, ";")
+        for (i in list) lawful[list[i]]
+        guard = "ADMITPERF_POLICY_H"
+    }
+    /\\|\?\?|%:|<:|:>|<%|%>/ { bad("it is not written plainly") }
+    !/^[[:space:]]*#/ { names($0, ""); next }
+    {
+        said = $0
+        sub(/^[[:space:]]*#[[:space:]]*/, "", said)
+        if (said !~ /^include/) gsub(/[<>=!]=|[<>]/, " & ", said)
+        gsub(/[[:space:]]+/, " ", said)
+        sub(/ $/, "", said)
+        n++
+        before = last
+        last = said
+    }
+    n == 1 { if (said != "ifndef " guard) bad("it does not begin with its guard"); next }
+    n == 2 { if (said != "define " guard) bad("it does not begin with its guard"); next }
+    said in lawful { next }
+    said == "define ADP_ABI_MINOR 0" && before == "ifndef ADP_ABI_MINOR" { next }
+    said ~ /^(el)?if ADP_ABI_MINOR (>=|==|<) (0|[1-9][0-9]*)$/ {
+        if (substr(said, match(said, /[0-9]+$/)) + 0 > next_minor) bad("a minor beyond the next, " next_minor)
+        next
+    }
+    said ~ /^define ADP_[A-Z0-9_]+/ && said !~ /^define ADP_ABI_MINOR/ {
+        match(said, /ADP_[A-Z0-9_]+/)
+        name = substr(said, RSTART, RLENGTH)
+        defined[name]
+        names(substr(said, RSTART + RLENGTH), name)
+        next
+    }
+    said ~ /^undef ADP_[A-Z0-9_]+$/ && substr(said, 7) in defined { next }
+    { bad("no directive of a header of the ABI") }
+    END {
+        if (n < 10) { print "few directives found"; exit 1 }
+        exit n_bad > 0
+    }'
+}
+
+# "NAME TOKENS" of each inline function, one a line.
+gate_functions() # HEADER
+{
+    gate_stripped "$1" kept | gate_split | awk '
+    !inside && before == "static" && $0 == "inline" { inside = 1; text = "static"; name = ""; depth = 0 }
+    inside && $0 == "(" && !name { name = before }
+    inside { text = text " " $0 }
+    inside && $0 == "{" { depth++ }
+    inside && $0 == "}" && --depth == 0 { print name, text; inside = 0 }
+    { before = $0 }'
+}
+
+# Whether each inline function is word for word what it was, or what is declared of it.
+gate_reworded=$srcdir/tests/abi/reworded
+gate_bodies() # HEADER RELEASED MINOR
+{
+    gate_functions "$1" >"$claims_tmp/today.functions"
+    gate_functions "$2" >"$claims_tmp/released.functions"
+    test "$(wc -l <"$claims_tmp/released.functions")" -ge 11 || { echo "few functions found"; return 1; }
+    gate_status=0
+    while read -r name tokens; do
+        grep "^$name " "$claims_tmp/today.functions" >"$claims_tmp/same.functions" ||
+            { echo "$name is gone"; gate_status=1; continue; }
+        while read -r line; do
+            if test "$line" = "$name $tokens"; then continue; fi
+            sum=$(printf '%s\n' "$line" | cksum)
+            if grep -qxF "$name $sum" "$gate_reworded"; then continue; fi
+            printf '%s\n' "< $name $tokens" "> $line" \
+                "not what it was; if it means the same, declare it: $name $sum"
+            gate_status=1
+        done <"$claims_tmp/same.functions"
+    done <"$claims_tmp/released.functions"
+    return $gate_status
 }
 
 # The declarations of a header: from what follows the types of C to the entry. What follows them is
@@ -300,6 +444,65 @@ gate_layout_here() # HEADER RELEASED MINOR
             { cat "$claims_tmp/today.places"; echo "in minor $k"; return 1; }
         diff "$claims_tmp/released.places" "$claims_tmp/today.places" || { echo "in minor $k"; return 1; }
     done
+}
+
+# "ENUM WORD", one a line.
+gate_enums() # TOKENS
+{
+    awk '
+    $0 == "{" && before ~ /^adp_/ && kind == "enum" { inside = before }
+    $0 == "}" { inside = "" }
+    inside && /^ADP_/ && (before == "{" || before == ",") { print inside, $0 }
+    { kind = before; before = $0 }' "$1"
+}
+
+# Whether each struct ends on 8 bytes, in a field, and no word of an enum has another's value; where
+# they are bits, each is one.
+gate_shape() # HEADER RELEASED MINOR
+{
+    gate_everywhere '*:c:-O0' gate_shape_here "$@"
+}
+gate_shape_here() # HEADER RELEASED MINOR
+{
+    for k in "$3" $(gate_later "$1" "$3"); do
+        gate_remembered shape "$1" "$k" || { echo "in minor $k"; return 1; }
+    done
+}
+gate_shape_asked()
+{
+    # Not through the memory: what is asked there is this.
+    gate_tokens_asked "$1" "$2" >"$claims_tmp/shape.tokens"
+    {
+        printf '#include <stdio.h>\n#include "%s"\nint main(void)\n{\n' "$1"
+        gate_fields "$claims_tmp/shape.tokens" | awk '{
+            printf "printf(\"field %s %%zu %%zu\\n\", sizeof(struct %s), offsetof(struct %s, %s) + " \
+                "sizeof(((struct %s *)0)->%s));\n", $1, $1, $1, $2, $1, $2 }'
+        gate_enums "$claims_tmp/shape.tokens" |
+            awk '{ printf "printf(\"word %s %s %%lld\\n\", (long long)%s);\n", $1, $2, $2 }'
+        echo 'return 0; }'
+    } >"$claims_tmp/shape.c"
+    gate_cc -w -DADP_ABI_MINOR="$2" -o "$claims_tmp/shape" "$claims_tmp/shape.c" || return
+    "$claims_tmp/shape" | awk '
+    function bad(why) { print why; n_bad++ }
+    $1 == "field" { size[$2] = $3 + 0; if ($4 + 0 > end[$2]) end[$2] = $4 + 0 }
+    $1 == "word" {
+        words++
+        if (($2, $4) in by) bad($3 " of enum " $2 " has the value of " by[$2, $4])
+        by[$2, $4] = $3
+        if ($2 ~ /_flag$|^adp_(set|fact|measured)$/) {
+            for (bit = 1; bit < $4; bit *= 2);
+            if (bit != $4) bad($3 " of enum " $2 " is no bit")
+        }
+    }
+    END {
+        for (name in size) {
+            structs++
+            if (size[name] % 8) bad(name " is " size[name] " bytes, no multiple of 8")
+            if (size[name] != end[name]) bad(name " is " size[name] " bytes, its last field ends at " end[name])
+        }
+        if (structs < 10 || words < 40) bad("few structs or words found")
+        exit n_bad > 0
+    }'
 }
 
 # What follows the declarations, but for assertions, in a word.

@@ -266,6 +266,37 @@ START_TEST(what_was_in_flight_before_a_reload_counts_as_waiting)
 }
 END_TEST
 
+/* One request of a's from before the reload and one from after it: a is the least served,
+ * with that one in flight, until its own outcome comes. */
+START_TEST(an_outcome_of_a_forerunners_ticket_lands_no_other)
+{
+    stage_create(&s, NULL, 0);
+    uint64_t before = run("a", 0, 0);
+    stage_reload(&s);
+    uint64_t own = run("a", 0, 0);
+    run("b", 5000, 0);
+    for (uint32_t kind = ADP_DONE; kind <= ADP_LOST; kind++) {
+        stage_end(&s, before, kind, -1, -1, 0);
+        ck_assert_uint_eq(ask("b", 1, 0)->action, ADP_DEFER);
+    }
+    end(own, 0, 0, 0);
+    ck_assert_uint_eq(ask("b", 1, 0)->action, ADP_ADMIT); /* b is alone */
+}
+END_TEST
+
+/* The charge that makes room is z's, from before the reload. */
+START_TEST(a_forerunners_charge_that_makes_room_lands_no_other)
+{
+    stage_create(&s, NULL, 0);
+    run("z", 0, 0);
+    for (unsigned i = 0; i < 4095; i++)
+        run("a", 1000, 0);
+    stage_reload(&s);
+    run("z", 0, 1);
+    ck_assert_uint_eq(ask("a", 1, 1)->action, ADP_DEFER);
+}
+END_TEST
+
 START_TEST(service_is_forgotten_by_half_lives)
 {
     stage_set(&s, "half_life_s", 10);
@@ -474,6 +505,8 @@ int main(void)
     tcase_add_test(t, a_deferred_tenant_is_active_for_idle_s);
     tcase_add_test(t, who_was_admitted_since_waits_no_more);
     tcase_add_test(t, what_was_in_flight_before_a_reload_counts_as_waiting);
+    tcase_add_test(t, an_outcome_of_a_forerunners_ticket_lands_no_other);
+    tcase_add_test(t, a_forerunners_charge_that_makes_room_lands_no_other);
     tcase_add_test(t, service_is_forgotten_by_half_lives);
     tcase_add_test(t, the_retry_time_is_what_the_least_served_is_given);
     tcase_add_test(t, absence_counts_as_saturated_or_is_left_out);

@@ -517,6 +517,32 @@ START_TEST(a_life_knows_its_own_tickets_from_those_of_another)
 }
 END_TEST
 
+/* Saved before it gave a ticket, and then it goes on. Beyond it, the one after the next. */
+START_TEST(lives_saved_before_their_first_ticket_give_none_of_each_other)
+{
+    static const struct adp_life forerunners[] = { { 0, 0 },
+                                                   { 0, 1 },
+                                                   { 0, UINT32_MAX } };
+    for (uint64_t now_ns = 0; now_ns < 2000; now_ns++) {
+        struct adp_life first = forerunners[now_ns % 3], second = first, third;
+        adp_life_restore(&second);
+        third = second;
+        adp_life_restore(&third);
+        uint64_t given = adp_life_ticket(&first, 1, now_ns);
+        ck_assert(!adp_life_gave(&second, given));
+        ck_assert_uint_ne(adp_life_ticket(&second, 1, now_ns), given);
+        ck_assert(!adp_life_gave(&second, given));
+        ck_assert_uint_ne(adp_life_ticket(&third, 1, now_ns), given);
+        /* at another time too: 2^28 times, odd against even */
+        second = forerunners[now_ns % 3];
+        adp_life_restore(&second);
+        adp_life_ticket(&second, 1, now_ns * 977);
+        ck_assert_uint_ne(first.number % 2, second.number % 2);
+        ck_assert(first.number && second.number && third.number);
+    }
+}
+END_TEST
+
 START_TEST(a_long_row_of_lives_never_gives_the_ticket_of_the_one_before)
 {
     struct adp_life life = { UINT32_MAX, 0 };
@@ -537,6 +563,7 @@ int main(void)
     tcase_add_loop_test(t, a_span_is_past_when_it_went_by_or_can_never_come, 0, N(times));
     tcase_add_test(t, no_nanosecond_is_counted_twice);
     tcase_add_test(t, a_life_knows_its_own_tickets_from_those_of_another);
+    tcase_add_test(t, lives_saved_before_their_first_ticket_give_none_of_each_other);
     tcase_add_test(t, a_long_row_of_lives_never_gives_the_ticket_of_the_one_before);
     tcase_add_loop_test(t, a_rate_is_measured_over_its_window, 0, N(rates));
     tcase_add_loop_test(t, a_drain_time_is_stated_only_when_something_drains, 0,

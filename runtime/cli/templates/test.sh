@@ -6,7 +6,7 @@ set -f
 
 admitperf=${ADMITPERF:-admitperf}
 command -v "$admitperf" >/dev/null || {
-    echo "no $admitperf on PATH; ADMITPERF=/where/it/is/admitperf $0 names one" >&2
+    printf 'no %s on PATH; ADMITPERF=/where/it/is/admitperf %s names one\n' "$admitperf" "$0" >&2
     exit 2
 }
 # What is wrong with the configuration or the policy is wrong for every row: it is said once.
@@ -67,17 +67,25 @@ unknown() # PAGE
         }'
 }
 
+# Words with one blank between them, none around them, whatever they are to echo.
+words() # TEXT
+{
+    # shellcheck disable=SC2086 # taken apart
+    set -- $1
+    printf '%s\n' "$*"
+}
+
 # What is wrong with a row before the policy is asked; nothing if it is a row.
 fault_of() # LINE VERDICT PAGE
 {
-    case $1 in *'|'*'|'*) ;; *) echo "is no row, expected CLAIM | VERDICT REASON | METRIC VALUE; ..." && return ;; esac
+    case $1 in *'|'*'|'*) ;; *) printf 'is no row, expected CLAIM | VERDICT REASON | METRIC VALUE; ...\n' && return ;; esac
     case $2 in
         admit | 'reject '?* | 'defer '?* | 'fault: '?*) ;;
-        *) echo "is no row: found \"$2\", expected admit, reject REASON or defer REASON" && return ;;
+        *) printf 'is no row: found "%s", expected admit, reject REASON or defer REASON\n' "$2" && return ;;
     esac
     unknown "$3" | while read -r metric near; do
         if [ "$near" ]; then
-            echo "no signal is read of $metric, did you mean $near?"
+            printf 'no signal is read of %s, did you mean %s?\n' "$metric" "$near"
             break
         fi
     done
@@ -86,11 +94,11 @@ fault_of() # LINE VERDICT PAGE
 rows=0 failed=0 line=0
 while IFS= read -r text || [ "$text" ]; do
     line=$((line + 1))
-    case $(echo $text) in '#'* | '') continue ;; esac
+    case $(words "$text") in '#'* | '') continue ;; esac
     IFS='|' read -r claim want page <<END
 $text
 END
-    claim=$(echo $claim) want=$(echo $want) # without the blanks around them
+    claim=$(words "$claim") want=$(words "$want")
     lines=$(printf '%s\n' "$page" | tr ';' '\n' | sed 's/^ *//')
     rows=$((rows + 1))
     problem=$(fault_of "$text" "$want" "$lines")
@@ -98,18 +106,18 @@ END
         said=$(printf '%s\n' "$lines" | "$admitperf" decide -c @NAME@.yaml --metrics - --json 2>&1)
         got=$(verdict "$said")
         problem=$(printf '%s\n' "$said" | sed -n 's/^[^ ]*: -:/at /p') # what is said of the page
-        [ -z "$problem" ] || problem="\"$(echo $page)\" is not a metrics page: $problem"
+        [ -z "$problem" ] || problem="\"$(words "$page")\" is not a metrics page: $problem"
     fi
     if [ "$problem" ]; then
         failed=$((failed + 1))
-        echo "not ok - $claim: rows.txt:$line: $problem"
+        printf 'not ok - %s: rows.txt:%s: %s\n' "$claim" $line "$problem"
     elif [ "$got" = "$want" ]; then
-        echo "ok - $claim"
+        printf 'ok - %s\n' "$claim"
     else
         failed=$((failed + 1))
         unread=$(unknown "$lines" | sed 's/^\([^ ]*\).*/; no signal is read of \1/' | tr -d '\n')
-        echo "not ok - $claim: ${got:-$said}, expected $want$unread"
+        printf 'not ok - %s: %s, expected %s%s\n' "$claim" "${got:-$said}" "$want" "$unread"
     fi
 done <rows.txt
-echo "$rows rows, $failed failed"
+printf '%s rows, %s failed\n' $rows $failed
 [ $rows -gt 0 ] && [ $failed -eq 0 ]

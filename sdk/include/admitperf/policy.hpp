@@ -30,6 +30,9 @@
  *     operator's on_error answers; create reports what(); everything else is swallowed.
  *     What a throw left behind in the state is the policy's own affair.
  *  3. The table is a constant: nothing runs when the policy is loaded.
+ *  4. What the class has of these and could not be called (private, overloaded, a template)
+ *     does not compile, it is never left out. So it is not final: into such a class nobody
+ *     can look.
  *
  * Left to the author: no clock, no chance, no thread, no global that changes, no
  * thread_local with a destructor, no destructor that throws. What is said in policy.h
@@ -477,20 +480,32 @@ constexpr std::uint32_t count(std::nullptr_t)
     return 0;
 }
 
-template <class P, class = void> struct has_outcome : std::false_type {
-};
-template <class P>
-struct has_outcome<P, std::void_t<decltype(&P::outcome)>> : std::true_type {
-};
-template <class P, class = void> struct has_save : std::false_type {
-};
-template <class P> struct has_save<P, std::void_t<decltype(&P::save)>> : std::true_type {
-};
-template <class P, class = void> struct has_restore : std::false_type {
-};
-template <class P>
-struct has_restore<P, std::void_t<decltype(&P::restore)>> : std::true_type {
-};
+/* What may be left out, NAME: `sees_NAME` where it can be called, one public function of no
+ * template; `names_NAME` where the class has the name at all, whatever it is: a name that
+ * both bases have is ambiguous. */
+#define ADMITPERF_MEMBER(NAME)                                                           \
+    struct other_##NAME {                                                                \
+        int NAME;                                                                        \
+    };                                                                                   \
+    template <class P> struct both_##NAME : P, other_##NAME {                            \
+    };                                                                                   \
+    template <class P, class = void> struct sees_##NAME : std::false_type {              \
+    };                                                                                   \
+    template <class P>                                                                   \
+    struct sees_##NAME<P, std::void_t<decltype(&P::NAME)>> : std::true_type {            \
+    };                                                                                   \
+    template <class P, bool final = std::is_final_v<P>, class = void>                    \
+    struct names_##NAME : std::bool_constant<!final> {                                   \
+    };                                                                                   \
+    template <class P>                                                                   \
+    struct names_##NAME<P, false, std::void_t<decltype(&both_##NAME<P>::NAME)>>          \
+        : std::false_type {                                                              \
+    };
+ADMITPERF_MEMBER(decide)
+ADMITPERF_MEMBER(outcome)
+ADMITPERF_MEMBER(save)
+ADMITPERF_MEMBER(restore)
+#undef ADMITPERF_MEMBER
 
 template <class P>
 inline constexpr bool has_instance =
@@ -542,7 +557,7 @@ template <class P> struct boundary {
     {
         const setup s(raw, n_params, P::takes_config);
         std::unique_ptr<P> made = construct(s);
-        if constexpr (has_restore<P>::value) {
+        if constexpr (sees_restore<P>::value) {
             const std::string_view saved(static_cast<const char *>(raw.saved),
                                          raw.saved ? raw.saved_len : 0);
             bool believed = false;
@@ -619,20 +634,41 @@ template <class P> struct boundary {
 
 } // namespace detail
 
+/* What the class has, it has so that it can be called: never silently left out. */
+template <class P> constexpr bool members_are_seen()
+{
+    static_assert(!std::is_final_v<P>, "a policy is not final: its private outcome, save "
+                                       "and restore would not be seen");
+    static_assert(detail::sees_decide<P>::value,
+                  "decide is one public function, neither overloaded nor a template");
+    static_assert(detail::sees_outcome<P>::value || !detail::names_outcome<P>::value,
+                  "outcome is one public function, neither overloaded nor a template");
+    static_assert(detail::sees_save<P>::value || !detail::names_save<P>::value,
+                  "save is one public function, neither overloaded nor a template");
+    static_assert(detail::sees_restore<P>::value || !detail::names_restore<P>::value,
+                  "restore is one public function, neither overloaded nor a template");
+    static_assert(std::is_constructible_v<P, const setup &> ||
+                      !(std::is_constructible_v<P, setup &> ||
+                        std::is_constructible_v<P, const adp_setup &>),
+                  "the constructor takes a const admitperf::setup &");
+    return true;
+}
+
 /* The object that a policy exports; by ADMITPERF_POLICY. */
 template <class P> constexpr adp_policy describe()
 {
+    static_assert(members_are_seen<P>());
     using table = detail::boundary<P>;
     constexpr bool instance = detail::has_instance<P>;
-    constexpr bool takes_outcomes = detail::has_outcome<P>::value;
-    constexpr bool saves = detail::has_save<P>::value;
+    constexpr bool takes_outcomes = detail::sees_outcome<P>::value;
+    constexpr bool saves = detail::sees_save<P>::value;
 
     static_assert(table::n_signals <= ADP_MAX_SIGNALS, "more than 64 signals");
     static_assert(table::n_params <= ADP_MAX_PARAMS, "more than 64 parameters");
     static_assert(table::n_gates <= ADP_MAX_GATES, "more than 64 gates");
     static_assert(instance || !(takes_outcomes || saves),
                   "decide is static: there is no instance for outcome and save");
-    static_assert(saves == detail::has_restore<P>::value,
+    static_assert(saves == detail::sees_restore<P>::value,
                   "save and restore need another");
     static_assert(saves == (P::max_saved > 0), "save needs max_saved, and it alone");
     static_assert(P::max_saved <= ADP_MAX_SAVED, "max_saved is above a megabyte");

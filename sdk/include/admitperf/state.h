@@ -215,18 +215,19 @@ static inline uint64_t adp_saved_read(const void *saved, uint64_t saved_len,
  * would give the same ones, and the outcome of one request would settle another.
  *
  * Saved with the state, and read back through adp_life_restore. Of two lives in a row none
- * has the other's number; of two that know nothing of each other (what was saved was
- * refused, or was restored twice) hardly any, as it is of the time of the first ticket. */
+ * has the other's number, whether the forerunner gave its first ticket before it was saved
+ * or after: one has an even number, the other an odd one. Of two that know nothing of each
+ * other (what was saved was refused, or was restored twice) hardly any, as it is of the
+ * time of the first ticket. */
 struct adp_life {
     uint32_t number; /* 0: it gave no ticket yet */
-    uint32_t before; /* the forerunner's; 0: there was none */
+    uint32_t before; /* the forerunner's, or one that is odd or even as its will be */
 };
 
 /* After it was read back: from here on it is another life. [control] */
 static inline void adp_life_restore(struct adp_life *life)
 {
-    if (life->number)
-        life->before = life->number;
+    life->before = life->number ? life->number : life->before + 1u;
     life->number = 0;
 }
 
@@ -236,8 +237,8 @@ static inline uint64_t adp_life_ticket(struct adp_life *life, uint32_t own,
                                        uint64_t now_ns)
 {
     if (!life->number) {
-        life->number = life->before + 1u + (uint32_t)(adp_mix64(now_ns) >> 36);
-        life->number += !life->number; /* it wraps at 2^32 */
+        life->number = life->before + 1u + 2u * (uint32_t)(adp_mix64(now_ns) >> 36);
+        life->number += 2u * !life->number; /* it wraps at 2^32; 2 is even as 0 is */
     }
     return (uint64_t)life->number << 32 | own;
 }
