@@ -109,6 +109,16 @@ static int open_best(const char *path, bool *ret_readable)
     return fd == -EACCES ? open_path(path, O_WRONLY) : fd;
 }
 
+/* The name a file has now, by the kernel, which needs neither a look at its folders nor a
+ * root that they are below. Empty: not to be known. */
+static void name_of(int fd, char to[ADP_LOGFILE_PATH])
+{
+    char link[32];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t n = readlink(link, to, ADP_LOGFILE_PATH);
+    to[n > 0 && n < ADP_LOGFILE_PATH ? n : 0] = '\0';
+}
+
 int adp_logfile_open(struct adp_logfile *file)
 {
     struct stat st;
@@ -123,6 +133,7 @@ int adp_logfile_open(struct adp_logfile *file)
     }
     adp_logfile_close(file);
     file->fd = fd;
+    name_of(fd, file->name);
     file->regular = S_ISREG(st.st_mode);
     file->readable = readable;
     file->fresh = true;
@@ -183,6 +194,16 @@ static bool is_current(const struct adp_logfile *file, struct stat *ret_ours)
     struct stat theirs;
     return fstat(file->fd, ret_ours) == 0 && stat(file->path, &theirs) == 0 &&
            ret_ours->st_dev == theirs.st_dev && ret_ours->st_ino == theirs.st_ino;
+}
+
+/* Whether a file that is not to be seen at the path is still where it was opened: one may not
+ * look there any more, or has another root. What cannot be known is taken for rotated where
+ * files are. */
+static bool is_in_its_place(const struct adp_logfile *file)
+{
+    char now[ADP_LOGFILE_PATH];
+    name_of(file->fd, now);
+    return now[0] && file->name[0] ? strcmp(now, file->name) == 0 : !file->rotate_bytes;
 }
 
 static int end_line(struct adp_logfile *file)
@@ -248,7 +269,7 @@ static int enter(struct adp_logfile *file, enum place *ret_place)
         if (file->current && !file->reopen)
             return look_at_end(file, &ours, ret_place);
         code = adp_logfile_open(file);
-        if (code < 0 && ours.st_nlink > 0) {
+        if (code < 0 && ours.st_nlink > 0 && (file->current || is_in_its_place(file))) {
             file->troubles++;
             return look_at_end(file, &ours, ret_place);
         }

@@ -15,7 +15,9 @@
  *     holds it for longer than ADP_LOGFILE_MISSES tries, stopped by a signal for example,
  *     is not waited for: lines are then appended without it, and nothing is rotated.
  *  3. A file that was removed, moved away or replaced is opened anew at its path. Where
- *     that fails the old one is written to as long as it has a name anywhere.
+ *     that fails nothing is written: a file that another process has rotated is complete, and
+ *     one that somebody moved may be packed already. Only one that has its name still, where
+ *     we may not look any more, is written to.
  *  4. A file opened in place of another starts with the opening. It does not grow beyond
  *     rotate_bytes, unless a single line does, or rotation fails; then lines go on in it.
  *  5. What is no regular file (a FIFO, a device) is appended to as it takes it, without
@@ -48,7 +50,8 @@ struct adp_logfile {
     bool reopen;           /* wanted at the next write */
     uint16_t writer;       /* whose files these are; set by the caller */
 
-    int fd; /* -1: to be opened */
+    int fd;                      /* -1: to be opened */
+    char name[ADP_LOGFILE_PATH]; /* it had when opened; empty: not known */
     bool regular, readable, locked;
     bool current;       /* what is at the path, when last looked at */
     bool lockless;      /* the file system has no locks: rotated without */

@@ -550,6 +550,30 @@ START_TEST(a_loss_in_the_middle_says_how_many_and_between_which_times)
 }
 END_TEST
 
+START_TEST(who_cannot_open_what_follows_a_rotation_keeps_its_lines_and_says_what_is_lost)
+{
+    char rotated[160];
+    struct stat st;
+    struct adp_log *log = open_log(path, 1 << 30, 5);
+    ck_assert_int_eq(adp_log_start(log, NULL), 0);
+    snprintf(rotated, sizeof rotated, "%s/e/p/r1.19700101T001645.000Z-00b1.jsonl",
+             folder);
+    ck_assert_int_eq(rename(path, rotated), 0);
+    ck_assert_int_eq(mkdir(path, 0700), 0);
+    uint64_t made = 0;
+    while (dropped() < 100)
+        made += decide_admitted(1);
+    settled_with_errors(log, 1);
+    ck_assert_int_eq(rmdir(path), 0);
+    ck_assert_int_eq(adp_log_close(log, NULL), 0);
+    struct said said = read_log(path);
+    ck_assert_uint_eq(said.verdicts + said.dropped, made);
+    ck_assert_uint_eq(said.dropped, dropped());
+    ck_assert_int_eq(stat(rotated, &st), 0);
+    ck_assert_int_eq(st.st_size, 0);
+}
+END_TEST
+
 /* --- one that never comes back --- */
 
 START_TEST(a_disk_that_stays_full_is_an_error_at_close_within_its_bound)
@@ -1040,6 +1064,8 @@ int main(void)
         puts("ok - a full disk of 64 kB # SKIP mounting is not allowed here");
     tcase_add_test(t, a_disk_that_was_full_loses_nothing_that_the_ring_could_hold);
     tcase_add_test(t, a_loss_in_the_middle_says_how_many_and_between_which_times);
+    tcase_add_test(
+        t, who_cannot_open_what_follows_a_rotation_keeps_its_lines_and_says_what_is_lost);
     tcase_add_loop_test(t, a_disk_that_stays_full_is_an_error_at_close_within_its_bound,
                         0, 2);
     tcase_add_loop_test(t, a_disk_that_is_only_slow_gets_everything_however_long_it_takes,
