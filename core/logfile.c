@@ -589,6 +589,7 @@ static void begin(struct adp_logfile *file, struct adp_line *lines, size_t *writ
     lines->len += front - start;
     *written = 0;
     file->front = front;
+    file->repeated = true;
 }
 
 /* Takes back the beginning of a line that a failed write left at the end of the file. Under
@@ -609,9 +610,25 @@ static void take_back(struct adp_logfile *file, const struct adp_line *lines,
     file->bytes -= fragment;
 }
 
+/* Those that end in `n` bytes, the opening not among them where it is repeated. */
+static uint64_t count_lines(const struct adp_logfile *file, const struct adp_line *lines,
+                            size_t from, size_t n)
+{
+    uint64_t count = 0;
+    const char *at = lines->text + from, *end = at + n;
+    if (file->repeated && from < file->front)
+        at = n < file->front - from ? end : lines->text + file->front;
+    while (at < end && (at = memchr(at, '\n', (size_t)(end - at))) != NULL) {
+        count++;
+        at++;
+    }
+    return count;
+}
+
 static void note_written(struct adp_logfile *file, const struct adp_line *lines, size_t n,
                          size_t *written)
 {
+    file->lines += count_lines(file, lines, *written, n);
     *written += n;
     file->bytes += n;
     file->size += n;

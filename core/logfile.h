@@ -63,10 +63,12 @@ struct adp_logfile {
     uint64_t cut;       /* size at which it ended within a line, seen without the lock */
     uint64_t rotate_at; /* 0, or not before this size: the last rotation failed */
     size_t front;       /* bytes of opening that the lines that wait begin with */
+    bool repeated;      /* it is in another file already, and no line of its own */
     uint32_t misses;    /* of the lock, in a row */
     uint64_t newest;    /* stamp of a rotated file that we know of; 0: of none */
     uint32_t unlisted;  /* rotations to come before the folder is listed */
     uint64_t bytes;     /* written in all */
+    uint64_t lines;     /* ended in all, openings that are repeated not among them */
     uint64_t troubles;  /* openings and rotations that failed and were done without */
 };
 

@@ -576,6 +576,19 @@ END_TEST
 
 /* --- one that never comes back --- */
 
+/* Lines and queued records, by close's error. */
+static uint64_t lost_by(const struct adp_error *err)
+{
+    unsigned long long lines, records;
+    const char *counts = strstr(err->text, "is not whole, ");
+    ck_assert_ptr_nonnull(counts);
+    ck_assert_int_eq(sscanf(counts,
+                            "is not whole, %llu lines and %llu queued records are",
+                            &lines, &records),
+                     2);
+    return lines + records;
+}
+
 START_TEST(a_disk_that_stays_full_is_an_error_at_close_within_its_bound)
 {
     struct adp_error err = { 0 };
@@ -589,19 +602,56 @@ START_TEST(a_disk_that_stays_full_is_an_error_at_close_within_its_bound)
     uint64_t took = now_ms() - from;
     ck_assert_uint_ge(took, 1800); /* it did try */
     ck_assert_uint_le(took, 2000 + 1500 /* of a busy machine's */);
-    /* Drained before the disk failed to take them, or still in the ring: ten in all. */
-    unsigned long long lines, records;
-    const char *counts = strstr(err.text, "is not whole, ");
-    ck_assert_ptr_nonnull(counts);
-    ck_assert_int_eq(sscanf(counts,
-                            "is not whole, %llu lines and %llu queued records are",
-                            &lines, &records),
-                     2);
-    ck_assert_uint_eq(lines + records, 10);
+    /* Drained before the disk failed to take them, or still in the ring. */
+    ck_assert_uint_eq(lost_by(&err), 10);
     ck_assert_ptr_nonnull(strstr(err.text, "r1.jsonl"));
     ck_assert_ptr_nonnull(strstr(err.text, "No space left on device"));
     disk.error = 0;
     ck_assert_uint_eq(read_log(path).verdicts, 0);
+}
+END_TEST
+
+/* The opening of the file that is begun anew waits in front of them. */
+START_TEST(what_close_counts_as_lost_is_what_was_recorded_and_no_opening)
+{
+    struct adp_error err = { 0 };
+    struct adp_log *log = open_log(path, 0, 0);
+    stage_publish(&stage, 0.5, 3);
+    stage_decide(&stage, "a");
+    ck_assert_int_eq(adp_log_flush(log, NULL), 0);
+    remove_file();
+    disk.error = ENOSPC;
+    disk.takes = 0;
+    for (int i = 0; i < 3; i++)
+        stage_decide(&stage, "b");
+    ck_assert_int_eq(adp_log_close(log, &err), ADP_EIO);
+    disk.error = 0;
+    ck_assert_uint_eq(lost_by(&err), 3);
+}
+END_TEST
+
+/* The snapshot's line is one, and the opening of a file that is begun anew is none. */
+START_TEST(lines_are_counted_as_they_are_written_also_of_a_batch_that_is_cut)
+{
+    struct adp_log *log = open_log(path, 0, 0);
+    stage_publish(&stage, 0.5, 3);
+    stage_decide(&stage, "a");
+    ck_assert_int_eq(adp_log_flush(log, NULL), 0);
+    ck_assert_uint_eq(adp_log_counts(log).lines, 2);
+    remove_file();
+    disk.error = ENOSPC;
+    disk.takes = 3000;
+    for (int i = 0; i < 20; i++)
+        stage_decide(&stage, "b");
+    ck_assert_int_eq(adp_log_flush(log, NULL), ADP_EIO);
+    disk.error = 0;
+    size_t verdicts = count(path, "verdict", NULL);
+    ck_assert_uint_gt(verdicts, 0);
+    ck_assert_uint_lt(verdicts, 20);
+    ck_assert_uint_eq(adp_log_counts(log).lines, 2 + verdicts);
+    ck_assert_int_eq(adp_log_flush(log, NULL), 0);
+    ck_assert_uint_eq(adp_log_counts(log).lines, 22);
+    ck_assert_int_eq(adp_log_close(log, NULL), 0);
 }
 END_TEST
 
@@ -1068,6 +1118,8 @@ int main(void)
         t, who_cannot_open_what_follows_a_rotation_keeps_its_lines_and_says_what_is_lost);
     tcase_add_loop_test(t, a_disk_that_stays_full_is_an_error_at_close_within_its_bound,
                         0, 2);
+    tcase_add_test(t, what_close_counts_as_lost_is_what_was_recorded_and_no_opening);
+    tcase_add_test(t, lines_are_counted_as_they_are_written_also_of_a_batch_that_is_cut);
     tcase_add_loop_test(t, a_disk_that_is_only_slow_gets_everything_however_long_it_takes,
                         0, 2);
     tcase_add_test(t, a_write_that_never_returns_does_not_keep_flush_or_close);
