@@ -2,6 +2,7 @@
 /* The log (core/log.h): who does the writing, when, and how long others wait for it. */
 #include "core/log.h"
 
+#include "core/descriptor.h"
 #include "core/logfile.h"
 
 #include <errno.h>
@@ -379,8 +380,8 @@ static int open_file(struct adp_logfile *file, const struct adp_log_options *opt
 
 static int open_events(struct adp_log *log, struct adp_error *err)
 {
-    log->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    log->done = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    log->wake = adp_descriptor_keep_take(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    log->done = adp_descriptor_keep_take(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (log->wake >= 0 && log->done >= 0)
         return 0;
     return adp_error_set(err, ADP_EIO, "cannot open the log %s: %s", log->file.path,

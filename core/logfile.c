@@ -2,6 +2,8 @@
 /* The file of a log (core/logfile.h). */
 #include "core/logfile.h"
 
+#include "core/descriptor.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -95,6 +97,7 @@ static int open_path(const char *path, int access)
     int fd = open(path, flags, 0666);
     if (fd < 0 && errno == ENOENT && make_folders(path) == 0)
         fd = open(path, flags, 0666);
+    fd = adp_descriptor_keep_take(fd);
     return fd < 0 ? -errno : fd;
 }
 

@@ -164,6 +164,51 @@ START_TEST(keep_bounds_the_rotated_files)
 }
 END_TEST
 
+/* Without ck_ calls: Check's own messages go through a file that the limit would hit. */
+static unsigned decide_admitted(unsigned n)
+{
+    struct adp_facts facts = { .size = sizeof facts, .request_id = "r" };
+    struct adp_decision d;
+    unsigned admitted = 0;
+    for (unsigned i = 0; i < n; i++) {
+        stage.now_ns += 1000;
+        adp_decide(stage.lane[0], &stage.generations, &facts, NULL, &d, NULL);
+        admitted += d.admitted;
+    }
+    return admitted;
+}
+
+/* A host that closed its standard streams, and writes to them. */
+START_TEST(no_descriptor_of_ours_is_one_of_the_standard_streams)
+{
+    int away[3], among = 0;
+    fflush(NULL);
+    for (int fd = 0; fd < 3; fd++) {
+        away[fd] = fcntl(fd, F_DUPFD_CLOEXEC, 10);
+        close(fd);
+    }
+    struct adp_log_options options = { .path = path, .clock = &stage.clock };
+    struct adp_log *log = NULL;
+    int opened = adp_log_open_take(&log, &options, stage.drain, NULL);
+    stage.drain = NULL;
+    for (int i = 0; opened == 0 && i < 2; i++) {
+        decide_admitted(1);
+        adp_log_flush(log, NULL);
+        for (int fd = 0; fd < 3; fd++)
+            among += fcntl(fd, F_GETFD) >= 0;
+        adp_log_reopen(log);
+    }
+    adp_log_close(log, NULL);
+    for (int fd = 0; fd < 3; fd++) {
+        dup2(away[fd], fd);
+        close(away[fd]);
+    }
+    ck_assert_int_eq(opened, 0);
+    ck_assert_int_eq(among, 0);
+    ck_assert_uint_eq(count(path, "verdict", NULL), 2);
+}
+END_TEST
+
 /* What becomes of the file between two lines, and where the lines that follow must be. */
 static void move_file(void)
 {
@@ -227,20 +272,6 @@ START_TEST(reopen_starts_the_file_at_the_path_anew)
     ck_assert_uint_eq(count(path, "mono_ns", NULL), 4);
 }
 END_TEST
-
-/* Without ck_ calls: Check's own messages go through a file that the limit would hit. */
-static unsigned decide_admitted(unsigned n)
-{
-    struct adp_facts facts = { .size = sizeof facts, .request_id = "r" };
-    struct adp_decision d;
-    unsigned admitted = 0;
-    for (unsigned i = 0; i < n; i++) {
-        stage.now_ns += 1000;
-        adp_decide(stage.lane[0], &stage.generations, &facts, NULL, &d, NULL);
-        admitted += d.admitted;
-    }
-    return admitted;
-}
 
 /* What a log says of n decisions: lines, and the records it says were dropped. Every line
  * is one of JSON, and the numbers of lane 1 go on from line to line with what is said of
@@ -1098,6 +1129,7 @@ int main(void)
     tcase_add_test(
         t, rotation_keeps_every_line_and_starts_each_file_with_the_snapshot_in_force);
     tcase_add_test(t, keep_bounds_the_rotated_files);
+    tcase_add_test(t, no_descriptor_of_ours_is_one_of_the_standard_streams);
     tcase_add_loop_test(t, a_file_that_is_moved_removed_or_replaced_is_followed, 0,
                         sizeof happens / sizeof happens[0]);
     tcase_add_test(t, reopen_starts_the_file_at_the_path_anew);
