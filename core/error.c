@@ -51,7 +51,9 @@ size_t adp_error_format(const struct adp_error *err, char *to, size_t cap)
 {
     char plain[sizeof err->file + sizeof err->text + 32];
     int n;
-    if (err->line && err->column && !err->file[0])
+    if (!err)
+        n = 0;
+    else if (err->line && err->column && !err->file[0])
         n = snprintf(plain, sizeof plain, "line %u, column %u: %s", err->line,
                      err->column, err->text);
     else if (err->line && err->column)

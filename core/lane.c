@@ -298,20 +298,27 @@ int adp_lane_decode(const uint8_t *from, size_t len, struct adp_metrics *metrics
 
 /* --- outcomes --- */
 
+enum {
+    EXTRAS = 128,      /* of one outcome */
+    EXTRA_TEXT = 4096, /* bytes of their names and texts; below UINT16_MAX */
+    EXTRA_PADDED = sizeof(struct adp_rec_extra) + 7
+};
+
 /* The host's own facts. What no longer fits is left out whole. */
-static uint8_t *put_extra(const struct adp_result *result, uint8_t *to,
-                          const uint8_t *end)
+static uint8_t *put_extra(const struct adp_result *result, uint8_t *to)
 {
-    for (uint32_t i = 0; i < result->n_extra; i++) {
+    size_t room = EXTRA_TEXT;
+    for (uint32_t i = 0, n = 0; n < EXTRAS && i < result->n_extra; i++) {
         const struct adp_extra *extra = &result->extra[i];
         size_t name_len = extra->name ? strlen(extra->name) : 0;
         if (!name_len)
             continue;
         size_t text_len = extra->text ? strlen(extra->text) : 0;
-        size_t bytes =
-            (sizeof(struct adp_rec_extra) + name_len + text_len + 7) & ~(size_t)7;
-        if (bytes > (size_t)(end - to))
+        if (name_len > room || text_len > room - name_len)
             continue;
+        room -= name_len + text_len;
+        n++;
+        size_t bytes = (EXTRA_PADDED + name_len + text_len) & ~(size_t)7;
         struct adp_rec_extra head = { .number = extra->number,
                                       .bytes = (uint32_t)bytes,
                                       .name_len = (uint16_t)name_len,
@@ -329,12 +336,12 @@ static uint8_t *put_extra(const struct adp_result *result, uint8_t *to,
 void adp_lane_put_outcome(struct adp_lane *lane, uint64_t id,
                           const struct adp_name *request, const struct adp_result *result)
 {
-    enum { EXTRA_MAX = 4096 }; /* bytes one outcome may add; below UINT16_MAX */
     uint64_t outcomes = atomic_load_explicit(&lane->outcomes, memory_order_relaxed);
     atomic_store_explicit(&lane->outcomes, outcomes + 1, memory_order_relaxed);
     if (!lane->recording)
         return;
-    size_t extra_cap = result->n_extra ? EXTRA_MAX : 0;
+    size_t extras = result->n_extra < EXTRAS ? result->n_extra : EXTRAS;
+    size_t extra_cap = extras ? extras * EXTRA_PADDED + EXTRA_TEXT : 0;
     struct adp_rec_outcome *r = adp_ring_begin(
         lane->region, lane->number, (uint32_t)(sizeof *r + extra_cap + ADP_ID_MAX));
     if (!r)
@@ -353,7 +360,7 @@ void adp_lane_put_outcome(struct adp_lane *lane, uint64_t id,
     r->fact_bits = request->p ? ADP_REC_HAS_ID : 0;
     r->id_len = request->p ? request->n : 0;
     uint8_t *extra = (uint8_t *)(r + 1);
-    uint8_t *to = put_extra(result, extra, extra + extra_cap);
+    uint8_t *to = put_extra(result, extra);
     r->extra_len = (uint32_t)(to - extra);
     to = put(to, request->p, r->id_len);
     adp_ring_commit(lane->region, lane->number, (uint32_t)(to - (uint8_t *)r));

@@ -2,6 +2,7 @@
 /* The log (core/log.h): who does the writing, when, and how long others wait for it. */
 #include "core/log.h"
 
+#include "core/descriptor.h"
 #include "core/logfile.h"
 
 #include <errno.h>
@@ -34,7 +35,6 @@ struct adp_log {
     struct adp_drain *drain;
     struct adp_line lines; /* drained, not written yet */
     size_t written;        /* bytes of `lines` that are in the file */
-    uint64_t n_lines;      /* of records, in `lines` */
     struct adp_logfile file;
     uint64_t poll_ns, sleep_ns;
     uint64_t flushing; /* the flush whose records are marked in the drain */
@@ -140,7 +140,7 @@ static bool begin_writing(struct adp_log *log)
 }
 
 /* False: nobody waits any more; what the region and the clock were may be gone. */
-static bool end_writing(struct adp_log *log, int code)
+static bool end_writing(struct adp_log *log)
 {
     pthread_mutex_lock(&log->mutex);
     bool go = !log->orphan;
@@ -148,7 +148,7 @@ static bool end_writing(struct adp_log *log, int code)
     log->count.bytes = log->file.bytes;
     log->count.pending = log->lines.len - log->written;
     log->count.memory = log->lines.cap;
-    log->count.lines += code == 0 ? log->n_lines : 0;
+    log->count.lines = log->file.lines;
     pthread_mutex_unlock(&log->mutex);
     return go;
 }
@@ -170,23 +170,21 @@ static int write_lines(struct adp_log *log)
                                  adp_drain_opening(log->drain), wall_ns);
     if (!log->threaded)
         quiet_end(&quiet);
-    if (!end_writing(log, code))
+    if (!end_writing(log))
         return -ECANCELED;
     if (code < 0)
         return code;
     adp_line_clear(&log->lines);
     log->written = 0;
-    log->n_lines = 0;
     return 0;
 }
 
 static int drain_lines(struct adp_log *log, bool *ret_more)
 {
-    uint64_t before = adp_drain_count(log->drain).lines;
     *ret_more = adp_drain_run(log->drain, &log->lines, BATCH);
-    log->n_lines = adp_drain_count(log->drain).lines - before;
     log->file.front =
         adp_drain_opened(log->drain) ? adp_drain_opening(log->drain)->len : 0;
+    log->file.repeated = false;
     if (!log->lines.broken)
         return 0;
     log->lines.broken = false;
@@ -230,10 +228,8 @@ static void note_step(struct adp_log *log, int code)
 /* The losses at the end, once; false: they do not fit into memory yet. */
 static bool drain_end(struct adp_log *log)
 {
-    uint64_t before = adp_drain_count(log->drain).lines;
     if (!log->ending)
         adp_drain_end(log->drain, &log->lines, log->clock->wall_ns(log->clock->ctx));
-    log->n_lines += adp_drain_count(log->drain).lines - before;
     log->ending = !log->lines.broken;
     log->lines.broken = false;
     return log->ending;
@@ -384,8 +380,8 @@ static int open_file(struct adp_logfile *file, const struct adp_log_options *opt
 
 static int open_events(struct adp_log *log, struct adp_error *err)
 {
-    log->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    log->done = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    log->wake = adp_descriptor_keep_take(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    log->done = adp_descriptor_keep_take(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (log->wake >= 0 && log->done >= 0)
         return 0;
     return adp_error_set(err, ADP_EIO, "cannot open the log %s: %s", log->file.path,
@@ -611,7 +607,8 @@ struct adp_log_count adp_log_counts(struct adp_log *log)
 }
 
 /* What has not reached the file. The thread has ended or is within a write, so the drain is
- * nobody's; how far that write will come nobody knows, and all of its lines count. */
+ * nobody's; how far that write will come nobody knows, and all of its lines count. The opening
+ * of a file is a line that is in the one before already, and no more of either. */
 struct lost {
     uint64_t lines, records;
     const char *reason;
@@ -619,14 +616,8 @@ struct lost {
 
 static struct lost count_lost(const struct adp_log *log)
 {
-    struct lost lost = { 0, adp_drain_left(log->drain), reason_of(log) };
-    size_t at = log->writing ? 0 : log->written;
-    for (; at < log->lines.len; at++)
-        lost.lines += log->lines.text[at] == '\n';
-    /* The opening of a file is in the one before already. */
-    if (lost.lines > log->n_lines)
-        lost.lines = log->n_lines;
-    return lost;
+    return (struct lost) { adp_drain_count(log->drain).lines - log->count.lines,
+                           adp_drain_left(log->drain), reason_of(log) };
 }
 
 /* Lets the thread end by itself where it is within a write that does not return: it frees

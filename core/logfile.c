@@ -2,6 +2,8 @@
 /* The file of a log (core/logfile.h). */
 #include "core/logfile.h"
 
+#include "core/descriptor.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -95,6 +97,7 @@ static int open_path(const char *path, int access)
     int fd = open(path, flags, 0666);
     if (fd < 0 && errno == ENOENT && make_folders(path) == 0)
         fd = open(path, flags, 0666);
+    fd = adp_descriptor_keep_take(fd);
     return fd < 0 ? -errno : fd;
 }
 
@@ -107,6 +110,16 @@ static int open_best(const char *path, bool *ret_readable)
     int fd = other ? -EACCES : open_path(path, O_RDWR);
     *ret_readable = fd >= 0;
     return fd == -EACCES ? open_path(path, O_WRONLY) : fd;
+}
+
+/* The name a file has now, by the kernel, which needs neither a look at its folders nor a
+ * root that they are below. Empty: not to be known. */
+static void name_of(int fd, char to[ADP_LOGFILE_PATH])
+{
+    char link[32];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t n = readlink(link, to, ADP_LOGFILE_PATH);
+    to[n > 0 && n < ADP_LOGFILE_PATH ? n : 0] = '\0';
 }
 
 int adp_logfile_open(struct adp_logfile *file)
@@ -123,6 +136,7 @@ int adp_logfile_open(struct adp_logfile *file)
     }
     adp_logfile_close(file);
     file->fd = fd;
+    name_of(fd, file->name);
     file->regular = S_ISREG(st.st_mode);
     file->readable = readable;
     file->fresh = true;
@@ -183,6 +197,16 @@ static bool is_current(const struct adp_logfile *file, struct stat *ret_ours)
     struct stat theirs;
     return fstat(file->fd, ret_ours) == 0 && stat(file->path, &theirs) == 0 &&
            ret_ours->st_dev == theirs.st_dev && ret_ours->st_ino == theirs.st_ino;
+}
+
+/* Whether a file that is not to be seen at the path is still where it was opened: one may not
+ * look there any more, or has another root. What cannot be known is taken for rotated where
+ * files are. */
+static bool is_in_its_place(const struct adp_logfile *file)
+{
+    char now[ADP_LOGFILE_PATH];
+    name_of(file->fd, now);
+    return now[0] && file->name[0] ? strcmp(now, file->name) == 0 : !file->rotate_bytes;
 }
 
 static int end_line(struct adp_logfile *file)
@@ -248,7 +272,7 @@ static int enter(struct adp_logfile *file, enum place *ret_place)
         if (file->current && !file->reopen)
             return look_at_end(file, &ours, ret_place);
         code = adp_logfile_open(file);
-        if (code < 0 && ours.st_nlink > 0) {
+        if (code < 0 && ours.st_nlink > 0 && (file->current || is_in_its_place(file))) {
             file->troubles++;
             return look_at_end(file, &ours, ret_place);
         }
@@ -568,6 +592,7 @@ static void begin(struct adp_logfile *file, struct adp_line *lines, size_t *writ
     lines->len += front - start;
     *written = 0;
     file->front = front;
+    file->repeated = true;
 }
 
 /* Takes back the beginning of a line that a failed write left at the end of the file. Under
@@ -588,9 +613,25 @@ static void take_back(struct adp_logfile *file, const struct adp_line *lines,
     file->bytes -= fragment;
 }
 
+/* Those that end in `n` bytes, the opening not among them where it is repeated. */
+static uint64_t count_lines(const struct adp_logfile *file, const struct adp_line *lines,
+                            size_t from, size_t n)
+{
+    uint64_t count = 0;
+    const char *at = lines->text + from, *end = at + n;
+    if (file->repeated && from < file->front)
+        at = n < file->front - from ? end : lines->text + file->front;
+    while (at < end && (at = memchr(at, '\n', (size_t)(end - at))) != NULL) {
+        count++;
+        at++;
+    }
+    return count;
+}
+
 static void note_written(struct adp_logfile *file, const struct adp_line *lines, size_t n,
                          size_t *written)
 {
+    file->lines += count_lines(file, lines, *written, n);
     *written += n;
     file->bytes += n;
     file->size += n;

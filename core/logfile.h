@@ -15,7 +15,9 @@
  *     holds it for longer than ADP_LOGFILE_MISSES tries, stopped by a signal for example,
  *     is not waited for: lines are then appended without it, and nothing is rotated.
  *  3. A file that was removed, moved away or replaced is opened anew at its path. Where
- *     that fails the old one is written to as long as it has a name anywhere.
+ *     that fails nothing is written: a file that another process has rotated is complete, and
+ *     one that somebody moved may be packed already. Only one that has its name still, where
+ *     we may not look any more, is written to.
  *  4. A file opened in place of another starts with the opening. It does not grow beyond
  *     rotate_bytes, unless a single line does, or rotation fails; then lines go on in it.
  *  5. What is no regular file (a FIFO, a device) is appended to as it takes it, without
@@ -48,7 +50,8 @@ struct adp_logfile {
     bool reopen;           /* wanted at the next write */
     uint16_t writer;       /* whose files these are; set by the caller */
 
-    int fd; /* -1: to be opened */
+    int fd;                      /* -1: to be opened */
+    char name[ADP_LOGFILE_PATH]; /* it had when opened; empty: not known */
     bool regular, readable, locked;
     bool current;       /* what is at the path, when last looked at */
     bool lockless;      /* the file system has no locks: rotated without */
@@ -60,10 +63,12 @@ struct adp_logfile {
     uint64_t cut;       /* size at which it ended within a line, seen without the lock */
     uint64_t rotate_at; /* 0, or not before this size: the last rotation failed */
     size_t front;       /* bytes of opening that the lines that wait begin with */
+    bool repeated;      /* it is in another file already, and no line of its own */
     uint32_t misses;    /* of the lock, in a row */
     uint64_t newest;    /* stamp of a rotated file that we know of; 0: of none */
     uint32_t unlisted;  /* rotations to come before the folder is listed */
     uint64_t bytes;     /* written in all */
+    uint64_t lines;     /* ended in all, openings that are repeated not among them */
     uint64_t troubles;  /* openings and rotations that failed and were done without */
 };
 

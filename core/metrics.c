@@ -408,6 +408,8 @@ static int check_given(struct adp_str name, const struct adp_label *labels, uint
     left -= fits ? name.n : 0;
     size_t all = left;
     for (uint32_t i = 0; fits && i < n; i++) {
+        if (!labels[i].name.n)
+            return adp_error_set(err, ADP_EINVAL, "label name is empty");
         fits = labels[i].name.n <= left && labels[i].value.n <= left - labels[i].name.n;
         left -= fits ? labels[i].name.n + labels[i].value.n : 0;
     }

@@ -89,8 +89,8 @@ void adp_metrics_clear(struct adp_metrics *metrics);
 
 /* Adds one series; copies every string. `labels` may be NULL when n_labels is 0; they
  * need not be sorted. A series that is there already gets the value and time given, and
- * keeps its place. ADP_EFULL past a bound above, ADP_EINVAL for an empty name or a
- * label given twice, ADP_ENOMEM. On failure nothing is added. */
+ * keeps its place. ADP_EFULL past a bound above, ADP_EINVAL for an empty name, also of a label, or
+ * a label given twice, ADP_ENOMEM. On failure nothing is added. */
 int adp_metrics_add(struct adp_metrics *metrics, struct adp_str name,
                     const struct adp_label *labels, uint32_t n_labels, double value,
                     bool has_time, double time_s, struct adp_error *err);

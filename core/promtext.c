@@ -396,7 +396,8 @@ static int read_line(struct scan *s, struct adp_error *err)
         }
         if (code != ADP_EINVAL)
             return code;
-        err->code = 0; /* costs the line only */
+        if (err)
+            err->code = 0; /* costs the line only */
         s->p = s->begin;
         why = label_twice;
     }

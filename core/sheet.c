@@ -57,7 +57,10 @@ int adp_sheet_add(struct adp_metrics *to, const adp_metric *metric, struct adp_e
     uint32_t n = 0;
     if (!metric->name)
         return adp_error_set(err, ADP_EINVAL, "a metric without a name");
-    for (const char *const *l = metric->labels; l && l[0] && l[1]; l += 2) {
+    for (const char *const *l = metric->labels; l && l[0]; l += 2) {
+        if (!l[1])
+            return adp_error_set(err, ADP_EINVAL, "metric %s: label %s has no value",
+                                 metric->name, l[0]);
         if (n == ADP_METRICS_MAX_LABELS)
             return adp_error_set(err, ADP_EFULL, "metric %s: more than %u labels",
                                  metric->name, ADP_METRICS_MAX_LABELS);
@@ -112,7 +115,7 @@ static const char *is_next_metric(const char *at, const adp_metric *m)
         if (at)
             at = is_next(at, l[1]);
     }
-    return l && l[0] && l[1] ? NULL : at;
+    return l && l[0] ? NULL : at;
 }
 
 static bool has_names(const struct adp_sheet *sheet, const adp_metric *metrics,

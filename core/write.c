@@ -213,6 +213,7 @@ bool adp_seen_set(struct adp_seen *seen, const struct adp_rec_snapshot *record,
     seen->told_generation = 0;
     seen->mono_ns = record->mono_ns;
     seen->n = record->n_signals;
+    seen->n_series = record->n_series;
     memcpy(seen->reading, parts->reading, record->n_signals * sizeof *seen->reading);
     free(seen->metrics);
     seen->metrics = metrics;
@@ -603,10 +604,25 @@ static char *put_inputs(char *p, const struct adp_rec_decision *r,
     return p;
 }
 
+/* What a decision's line says of the metrics of its snapshot. */
+enum snapshot_metrics { NAMED, WRITTEN, COUNTED };
+
+static void put_snapshot_metrics(struct adp_line *to, const struct adp_seen *seen,
+                                 enum snapshot_metrics how)
+{
+    if (how == WRITTEN && seen->metrics) {
+        adp_line_key(to, "metrics");
+        adp_line_put(to, seen->metrics, seen->metrics_len);
+    } else if (how != NAMED && seen->n_series) {
+        adp_line_key(to, "metrics_omitted");
+        adp_line_u64(to, seen->n_series);
+    }
+}
+
 static void put_metrics(struct adp_line *to, const struct adp_rec_decision *r,
                         const struct adp_decision_parts *parts,
                         const struct adp_seen *seen, struct adp_keys *keys,
-                        bool inline_metrics, uint32_t lane)
+                        enum snapshot_metrics how, uint32_t lane)
 {
     if (r->flags & ADP_REC_OMITTED) {
         adp_line_key(to, "metrics_omitted");
@@ -622,9 +638,8 @@ static void put_metrics(struct adp_line *to, const struct adp_rec_decision *r,
             adp_line_key(to, "metrics_omitted");
             adp_line_u64(to, r->shape);
         }
-    } else if (inline_metrics && seen && seen->metrics) {
-        adp_line_key(to, "metrics");
-        adp_line_put(to, seen->metrics, seen->metrics_len);
+    } else if (seen) {
+        put_snapshot_metrics(to, seen, how);
     }
     if (r->snapshot) {
         adp_line_key(to, "snapshot");
@@ -764,11 +779,12 @@ static bool is_too_long(const struct adp_line *line, size_t start)
 static void put_decision(struct adp_line *to, const struct adp_rec_decision *r,
                          const struct adp_decision_parts *parts,
                          const struct adp_words *words, struct adp_seen *seen,
-                         struct adp_keys *keys, bool inline_metrics, struct adp_tag tag)
+                         struct adp_keys *keys, enum snapshot_metrics how,
+                         struct adp_tag tag)
 {
     if (!put_head(to, r, parts, words))
         return;
-    put_metrics(to, r, parts, seen, keys, inline_metrics, tag.lane);
+    put_metrics(to, r, parts, seen, keys, how, tag.lane);
     put_rest(to, r, parts, words, seen, tag);
 }
 
@@ -794,12 +810,14 @@ void adp_write_decision(struct adp_line *to, const struct adp_rec_decision *reco
                         struct adp_keys *keys, bool inline_metrics, struct adp_tag tag)
 {
     size_t start = to->len;
-    put_decision(to, record, parts, words, seen, keys, inline_metrics, tag);
+    put_decision(to, record, parts, words, seen, keys, inline_metrics ? WRITTEN : NAMED,
+                 tag);
     if (!is_too_long(to, start))
         return;
     struct adp_rec_decision bare = without_series(record, parts);
     to->len = start;
-    put_decision(to, &bare, parts, words, seen, keys, false, tag);
+    put_decision(to, &bare, parts, words, seen, keys, inline_metrics ? COUNTED : NAMED,
+                 tag);
 }
 
 /* --- the others --- */

@@ -41,7 +41,7 @@ bool adp_write_split_snapshot(const struct adp_rec_snapshot *record,
 /* What decisions need to know of the snapshot they name. */
 struct adp_seen {
     uint64_t number, mono_ns; /* number 0: none */
-    uint32_t n;
+    uint32_t n, n_series;
     struct adp_rec_reading
         *reading;  /* owned, ADP_MAX_KNOWN of them; NULL before the first */
     char *metrics; /* owned; the raw JSON object, if kept */

@@ -15,6 +15,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* What is allocated for a configuration: `config` first, so that destroy finds the rest.
@@ -270,9 +271,18 @@ static int load(char **ret, size_t *ret_len, char *folder, const char *path,
     memcpy(folder, path, folder_len);
     folder[folder_len] = '\0';
 
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    /* O_NONBLOCK: a FIFO that nobody writes to is refused, and not waited for. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
         return tell_errno(path, errno, errors);
+    struct stat st;
+    if (fstat(fd, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) {
+        close(fd);
+        adp_errors_add(errors, ADP_EIO, path, (struct adp_place) { 0 },
+                       "it is a %s, expected a file",
+                       S_ISFIFO(st.st_mode) ? "pipe" : "device");
+        return ADP_EIO;
+    }
     char *text = malloc(cap + 1);
     ssize_t len = text ? read_bytes(fd, text, cap) : -1;
     int number = errno;

@@ -292,6 +292,12 @@ static bool same_path(const struct adp_edition *a, const struct adp_edition *b)
     return !a->log_path || strcmp(a->log_path, b->log_path) == 0;
 }
 
+static bool same_log(const struct adp_edition *a, const struct adp_edition *b)
+{
+    return same_path(a, b) && a->config->rotate_bytes == b->config->rotate_bytes &&
+           a->config->keep == b->config->keep;
+}
+
 /* Ours, or that of whoever drains what we record. Only tried, or moved there. */
 static int place_log(const struct adp_runtime *rt, const struct adp_log_options *log,
                      bool only_try, struct adp_error *err)
@@ -304,7 +310,8 @@ static int place_log(const struct adp_runtime *rt, const struct adp_log_options 
     return rt->log ? adp_log_move(rt->log, log, err) : 0;
 }
 
-/* What cannot change while lanes are open; and a new file can be opened. */
+/* What cannot change while lanes are open; and a new file can be opened, or the one there is
+ * be rotated. */
 static int check_log(const adp_runtime *rt, const struct adp_edition *e,
                      struct adp_errors *errors)
 {
@@ -320,9 +327,9 @@ static int check_log(const adp_runtime *rt, const struct adp_edition *e,
         adp_errors_add(errors, code, e->config->file, nowhere,
                        "log.metrics differs, which a reload cannot change; close and "
                        "open anew");
-    else if (same_path(old, e))
+    else if (same_log(old, e))
         return 0;
-    else if (rt->options.beyond && !rt->options.beyond->move_log)
+    else if (rt->options.beyond && !rt->options.beyond->move_log && !same_path(old, e))
         adp_errors_add(errors, code, e->config->file, nowhere,
                        "log.path differs, which a reload cannot change here; start anew");
     else if ((code = place_log(rt, &log, true, &err)) < 0)
@@ -337,10 +344,8 @@ static void move_log(adp_runtime *rt, const struct adp_edition *old,
 {
     const struct adp_log_options log = adp_host_log_options(rt, e);
     adp_error err = { 0 };
-    bool same = same_path(old, e) &&
-                old->config->rotate_bytes == e->config->rotate_bytes &&
-                old->config->keep == e->config->keep;
-    if (adp_host_is_recording(rt) && !same && place_log(rt, &log, false, &err) < 0)
+    if (adp_host_is_recording(rt) && !same_log(old, e) &&
+        place_log(rt, &log, false, &err) < 0)
         adp_errors_add(errors, ADP_NOTE, e->config->file, nowhere,
                        "the log goes on where it was: %s", err.text);
 }

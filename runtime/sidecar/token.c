@@ -3,10 +3,12 @@
 #include "runtime/sidecar/token.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 enum { LEAST = 8, MOST = 1024 };
 
@@ -36,10 +38,16 @@ int adp_token_read(struct adp_token *token, const char *path, struct adp_error *
     size_t len = 0;
     if (!path)
         return 0;
-    FILE *f = fopen(path, "re");
-    if (!f)
+    /* O_NONBLOCK: in a FIFO that nobody writes to there is none, and it is not waited for. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+    if (!f) {
+        int number = errno;
+        if (fd >= 0)
+            close(fd);
         return adp_error_at(err, ADP_EIO, path, 0, 0, "the token cannot be read: %s",
-                            strerror(errno));
+                            strerror(number));
+    }
     char *got = fgets(line, sizeof line, f);
     fclose(f);
     int code = check(path, got ? line : empty, &len, err);

@@ -857,8 +857,34 @@ START_TEST(a_snapshot_that_the_ring_does_not_take_is_there_without_its_metrics)
 }
 END_TEST
 
-/* Of four: no name, a label twice, one that only a record cannot hold; and a good one, from
- * which, as from the long one, the signal is read: the larger. */
+/* Of a drain that writes a snapshot's metrics into each decision; the ring takes as many as
+ * above. */
+START_TEST(
+    a_snapshot_that_the_ring_does_not_take_is_counted_in_decisions_that_would_have_it)
+{
+    open_with(&kv_wall_policy, NULL);
+    adp_drain_destroy(stage.drain);
+    ck_assert_int_eq(adp_drain_create(&stage.drain, stage.region, true, NULL), 0);
+    unsigned n[2] = { 4, 2 };
+    for (int i = 0; i < 2; i++) {
+        n[i] = add_long(adp_publisher_next(stage.publisher), n[i]);
+        ck_assert_int_eq(adp_publisher_publish(stage.publisher, stage.signals, 1,
+                                               stage.now_ns, stage_wall(&stage), NULL),
+                         0);
+        stage_decide(&stage, "r1");
+        json_t *all = stage_lines(&stage), *line = stage_line(all, "verdict", 0);
+        ck_assert_int_eq(json_integer_value(json_object_get(line, "metrics_omitted")),
+                         i ? 0 : n[i]);
+        ck_assert_uint_eq(json_object_size(json_object_get(line, "metrics")),
+                          i ? n[i] : 0);
+        json_decref(all);
+    }
+}
+END_TEST
+
+/* Of six: no name, a label twice, one without a name, one without a value, one that only a
+ * record cannot hold; and a good one, from which, as from the long one, the signal is read:
+ * the larger. */
 START_TEST(metrics_that_are_left_out_of_a_line_are_counted_in_it)
 {
     static char text[(1 << 16) + 1];
@@ -866,19 +892,21 @@ START_TEST(metrics_that_are_left_out_of_a_line_are_counted_in_it)
     const char *const twice[] = { "a", "1", "a", "2", NULL };
     const char *const large[] = { "a", text, NULL };
     const char *kv = "vllm:kv_cache_usage_perc";
-    const adp_metric metrics[] = {
-        { "", NULL, 1 }, { kv, twice, 0.99 }, { kv, large, 0.97 }, { kv, NULL, 0.5 }
-    };
+    const char *const nameless[] = { "", "1", NULL };
+    const char *const valueless[] = { "a", NULL };
+    const adp_metric metrics[] = { { "", NULL, 1 },        { kv, twice, 0.99 },
+                                   { kv, nameless, 0.99 }, { kv, valueless, 0.99 },
+                                   { kv, large, 0.97 },    { kv, NULL, 0.5 } };
     struct adp_facts facts = { .size = sizeof facts, .request_id = "r1" };
     struct adp_decision d;
     open_with(&kv_wall_policy, NULL);
     for (int i = 0; i < 3; i++) { /* the same again: no less is said */
-        adp_sheet_fill(adp_lane_sheet(stage.lane[0]), metrics, 4);
+        adp_sheet_fill(adp_lane_sheet(stage.lane[0]), metrics, 6);
         adp_decide(stage.lane[0], &stage.generations, &facts, stage.lane[0]->now, &d,
                    NULL);
         ck_assert_uint_eq(d.status, 503);
     }
-    adp_sheet_fill(adp_lane_sheet(stage.lane[0]), &metrics[3], 1);
+    adp_sheet_fill(adp_lane_sheet(stage.lane[0]), &metrics[5], 1);
     adp_decide(stage.lane[0], &stage.generations, &facts, stage.lane[0]->now, &d, NULL);
     json_t *all = stage_lines(&stage);
     for (size_t i = 0; i < 4; i++) {
@@ -888,7 +916,7 @@ START_TEST(metrics_that_are_left_out_of_a_line_are_counted_in_it)
         ck_assert_uint_eq(json_object_size(json_object_get(line, "metrics")), 1);
         ck_assert(json_real_value(json_object_get(signals, "kv_pressure")) ==
                   (i < 3 ? 0.97 : 0.5));
-        ck_assert_int_eq(omitted ? json_integer_value(omitted) : 0, i < 3 ? 3 : 0);
+        ck_assert_int_eq(omitted ? json_integer_value(omitted) : 0, i < 3 ? 5 : 0);
     }
     json_decref(all);
 }
@@ -1032,6 +1060,9 @@ int main(void)
     tcase_add_test(t,
                    metrics_that_no_ring_takes_are_left_out_of_their_line_which_says_so);
     tcase_add_test(t, metrics_that_would_make_a_line_too_long_are_left_out_of_it);
+    tcase_add_test(
+        t,
+        a_snapshot_that_the_ring_does_not_take_is_counted_in_decisions_that_would_have_it);
     tcase_add_test(t,
                    a_snapshot_that_the_ring_does_not_take_is_there_without_its_metrics);
     tcase_add_test(t, metrics_that_are_left_out_of_a_line_are_counted_in_it);

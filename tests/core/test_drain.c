@@ -345,6 +345,45 @@ START_TEST(an_outcome_keeps_every_fact_the_host_adds)
 }
 END_TEST
 
+/* Extras, each with a name of `name` bytes and a text of `text`, and how many of them there
+ * are in the line. The last are 97 bytes for each of 43. */
+static const struct {
+    unsigned n, name, text, there;
+} extras[] = {
+    { 100, 10, 20, 100 }, { 128, 12, 20, 128 }, { 129, 5, 0, 128 }, { 2, 96, 4000, 1 },
+    { 1, 96, 4000, 1 },   { 1, 96, 4001, 0 },   { 1, 4096, 0, 1 },  { 1, 4097, 0, 0 },
+    { 1, 70000, 0, 0 },   { 1, 5, 70000, 0 },   { 1, 65541, 0, 0 }, { 43, 95, 2, 42 },
+};
+
+START_TEST(extras_are_kept_up_to_128_and_4096_bytes_of_names_and_texts)
+{
+    static char name[129][70001], text[70001];
+    struct adp_extra extra[129];
+    struct adp_result result = {
+        .size = sizeof result, .end = ADP_DONE, .ok = -1, .extra = extra
+    };
+    struct adp_name id;
+    result.n_extra = extras[_i].n;
+    memset(text, 't', extras[_i].text);
+    for (unsigned i = 0; i < extras[_i].n; i++) {
+        snprintf(name[i], sizeof name[i], "%0*u", (int)extras[_i].name, i);
+        extra[i] = (struct adp_extra) { name[i], extras[_i].text ? text : NULL, i };
+    }
+    adp_name_set(&id, "r1");
+    adp_lane_put_outcome(stage.lane[0], 0, &id, &result);
+    json_t *all = stage_lines(&stage), *line = stage_line(all, "outcome", 0);
+    json_t *outcome = json_object_get(line, "outcome");
+    ck_assert_uint_eq(json_object_size(outcome), 1 /* the end */ + extras[_i].there);
+    for (unsigned i = 0; i < extras[_i].there; i++) {
+        const json_t *kept = json_object_get(outcome, name[i]);
+        ck_assert_uint_eq(json_string_length(kept), extras[_i].text);
+        ck_assert(extras[_i].text || json_number_value(kept) == i);
+    }
+    ck_assert_str_eq(stage_text(line, "request_id"), "r1");
+    json_decref(all);
+}
+END_TEST
+
 /* --- metrics given with requests: names once, then numbers --- */
 
 static const char *const engine_0[] = { "engine", "0", NULL };
@@ -577,6 +616,8 @@ int main(void)
     tcase_add_test(t, the_opening_is_the_snapshot_in_force);
     tcase_add_test(t, a_budget_stops_between_lines_and_nothing_is_lost);
     tcase_add_test(t, an_outcome_keeps_every_fact_the_host_adds);
+    tcase_add_loop_test(t, extras_are_kept_up_to_128_and_4096_bytes_of_names_and_texts, 0,
+                        sizeof extras / sizeof extras[0]);
     tcase_add_test(t, lines_are_the_same_whether_names_are_told_or_known);
     tcase_add_test(t, names_that_found_no_room_are_told_again);
     tcase_add_loop_test(t, a_damaged_ring_is_abandoned_said_and_the_others_go_on, 0,

@@ -164,6 +164,51 @@ START_TEST(keep_bounds_the_rotated_files)
 }
 END_TEST
 
+/* Without ck_ calls: Check's own messages go through a file that the limit would hit. */
+static unsigned decide_admitted(unsigned n)
+{
+    struct adp_facts facts = { .size = sizeof facts, .request_id = "r" };
+    struct adp_decision d;
+    unsigned admitted = 0;
+    for (unsigned i = 0; i < n; i++) {
+        stage.now_ns += 1000;
+        adp_decide(stage.lane[0], &stage.generations, &facts, NULL, &d, NULL);
+        admitted += d.admitted;
+    }
+    return admitted;
+}
+
+/* A host that closed its standard streams, and writes to them. */
+START_TEST(no_descriptor_of_ours_is_one_of_the_standard_streams)
+{
+    int away[3], among = 0;
+    fflush(NULL);
+    for (int fd = 0; fd < 3; fd++) {
+        away[fd] = fcntl(fd, F_DUPFD_CLOEXEC, 10);
+        close(fd);
+    }
+    struct adp_log_options options = { .path = path, .clock = &stage.clock };
+    struct adp_log *log = NULL;
+    int opened = adp_log_open_take(&log, &options, stage.drain, NULL);
+    stage.drain = NULL;
+    for (int i = 0; opened == 0 && i < 2; i++) {
+        decide_admitted(1);
+        adp_log_flush(log, NULL);
+        for (int fd = 0; fd < 3; fd++)
+            among += fcntl(fd, F_GETFD) >= 0;
+        adp_log_reopen(log);
+    }
+    adp_log_close(log, NULL);
+    for (int fd = 0; fd < 3; fd++) {
+        dup2(away[fd], fd);
+        close(away[fd]);
+    }
+    ck_assert_int_eq(opened, 0);
+    ck_assert_int_eq(among, 0);
+    ck_assert_uint_eq(count(path, "verdict", NULL), 2);
+}
+END_TEST
+
 /* What becomes of the file between two lines, and where the lines that follow must be. */
 static void move_file(void)
 {
@@ -227,20 +272,6 @@ START_TEST(reopen_starts_the_file_at_the_path_anew)
     ck_assert_uint_eq(count(path, "mono_ns", NULL), 4);
 }
 END_TEST
-
-/* Without ck_ calls: Check's own messages go through a file that the limit would hit. */
-static unsigned decide_admitted(unsigned n)
-{
-    struct adp_facts facts = { .size = sizeof facts, .request_id = "r" };
-    struct adp_decision d;
-    unsigned admitted = 0;
-    for (unsigned i = 0; i < n; i++) {
-        stage.now_ns += 1000;
-        adp_decide(stage.lane[0], &stage.generations, &facts, NULL, &d, NULL);
-        admitted += d.admitted;
-    }
-    return admitted;
-}
 
 /* What a log says of n decisions: lines, and the records it says were dropped. Every line
  * is one of JSON, and the numbers of lane 1 go on from line to line with what is said of
@@ -550,7 +581,44 @@ START_TEST(a_loss_in_the_middle_says_how_many_and_between_which_times)
 }
 END_TEST
 
+START_TEST(who_cannot_open_what_follows_a_rotation_keeps_its_lines_and_says_what_is_lost)
+{
+    char rotated[160];
+    struct stat st;
+    struct adp_log *log = open_log(path, 1 << 30, 5);
+    ck_assert_int_eq(adp_log_start(log, NULL), 0);
+    snprintf(rotated, sizeof rotated, "%s/e/p/r1.19700101T001645.000Z-00b1.jsonl",
+             folder);
+    ck_assert_int_eq(rename(path, rotated), 0);
+    ck_assert_int_eq(mkdir(path, 0700), 0);
+    uint64_t made = 0;
+    while (dropped() < 100)
+        made += decide_admitted(1);
+    settled_with_errors(log, 1);
+    ck_assert_int_eq(rmdir(path), 0);
+    ck_assert_int_eq(adp_log_close(log, NULL), 0);
+    struct said said = read_log(path);
+    ck_assert_uint_eq(said.verdicts + said.dropped, made);
+    ck_assert_uint_eq(said.dropped, dropped());
+    ck_assert_int_eq(stat(rotated, &st), 0);
+    ck_assert_int_eq(st.st_size, 0);
+}
+END_TEST
+
 /* --- one that never comes back --- */
+
+/* Lines and queued records, by close's error. */
+static uint64_t lost_by(const struct adp_error *err)
+{
+    unsigned long long lines, records;
+    const char *counts = strstr(err->text, "is not whole, ");
+    ck_assert_ptr_nonnull(counts);
+    ck_assert_int_eq(sscanf(counts,
+                            "is not whole, %llu lines and %llu queued records are",
+                            &lines, &records),
+                     2);
+    return lines + records;
+}
 
 START_TEST(a_disk_that_stays_full_is_an_error_at_close_within_its_bound)
 {
@@ -565,19 +633,56 @@ START_TEST(a_disk_that_stays_full_is_an_error_at_close_within_its_bound)
     uint64_t took = now_ms() - from;
     ck_assert_uint_ge(took, 1800); /* it did try */
     ck_assert_uint_le(took, 2000 + 1500 /* of a busy machine's */);
-    /* Drained before the disk failed to take them, or still in the ring: ten in all. */
-    unsigned long long lines, records;
-    const char *counts = strstr(err.text, "is not whole, ");
-    ck_assert_ptr_nonnull(counts);
-    ck_assert_int_eq(sscanf(counts,
-                            "is not whole, %llu lines and %llu queued records are",
-                            &lines, &records),
-                     2);
-    ck_assert_uint_eq(lines + records, 10);
+    /* Drained before the disk failed to take them, or still in the ring. */
+    ck_assert_uint_eq(lost_by(&err), 10);
     ck_assert_ptr_nonnull(strstr(err.text, "r1.jsonl"));
     ck_assert_ptr_nonnull(strstr(err.text, "No space left on device"));
     disk.error = 0;
     ck_assert_uint_eq(read_log(path).verdicts, 0);
+}
+END_TEST
+
+/* The opening of the file that is begun anew waits in front of them. */
+START_TEST(what_close_counts_as_lost_is_what_was_recorded_and_no_opening)
+{
+    struct adp_error err = { 0 };
+    struct adp_log *log = open_log(path, 0, 0);
+    stage_publish(&stage, 0.5, 3);
+    stage_decide(&stage, "a");
+    ck_assert_int_eq(adp_log_flush(log, NULL), 0);
+    remove_file();
+    disk.error = ENOSPC;
+    disk.takes = 0;
+    for (int i = 0; i < 3; i++)
+        stage_decide(&stage, "b");
+    ck_assert_int_eq(adp_log_close(log, &err), ADP_EIO);
+    disk.error = 0;
+    ck_assert_uint_eq(lost_by(&err), 3);
+}
+END_TEST
+
+/* The snapshot's line is one, and the opening of a file that is begun anew is none. */
+START_TEST(lines_are_counted_as_they_are_written_also_of_a_batch_that_is_cut)
+{
+    struct adp_log *log = open_log(path, 0, 0);
+    stage_publish(&stage, 0.5, 3);
+    stage_decide(&stage, "a");
+    ck_assert_int_eq(adp_log_flush(log, NULL), 0);
+    ck_assert_uint_eq(adp_log_counts(log).lines, 2);
+    remove_file();
+    disk.error = ENOSPC;
+    disk.takes = 3000;
+    for (int i = 0; i < 20; i++)
+        stage_decide(&stage, "b");
+    ck_assert_int_eq(adp_log_flush(log, NULL), ADP_EIO);
+    disk.error = 0;
+    size_t verdicts = count(path, "verdict", NULL);
+    ck_assert_uint_gt(verdicts, 0);
+    ck_assert_uint_lt(verdicts, 20);
+    ck_assert_uint_eq(adp_log_counts(log).lines, 2 + verdicts);
+    ck_assert_int_eq(adp_log_flush(log, NULL), 0);
+    ck_assert_uint_eq(adp_log_counts(log).lines, 22);
+    ck_assert_int_eq(adp_log_close(log, NULL), 0);
 }
 END_TEST
 
@@ -1024,6 +1129,7 @@ int main(void)
     tcase_add_test(
         t, rotation_keeps_every_line_and_starts_each_file_with_the_snapshot_in_force);
     tcase_add_test(t, keep_bounds_the_rotated_files);
+    tcase_add_test(t, no_descriptor_of_ours_is_one_of_the_standard_streams);
     tcase_add_loop_test(t, a_file_that_is_moved_removed_or_replaced_is_followed, 0,
                         sizeof happens / sizeof happens[0]);
     tcase_add_test(t, reopen_starts_the_file_at_the_path_anew);
@@ -1040,8 +1146,12 @@ int main(void)
         puts("ok - a full disk of 64 kB # SKIP mounting is not allowed here");
     tcase_add_test(t, a_disk_that_was_full_loses_nothing_that_the_ring_could_hold);
     tcase_add_test(t, a_loss_in_the_middle_says_how_many_and_between_which_times);
+    tcase_add_test(
+        t, who_cannot_open_what_follows_a_rotation_keeps_its_lines_and_says_what_is_lost);
     tcase_add_loop_test(t, a_disk_that_stays_full_is_an_error_at_close_within_its_bound,
                         0, 2);
+    tcase_add_test(t, what_close_counts_as_lost_is_what_was_recorded_and_no_opening);
+    tcase_add_test(t, lines_are_counted_as_they_are_written_also_of_a_batch_that_is_cut);
     tcase_add_loop_test(t, a_disk_that_is_only_slow_gets_everything_however_long_it_takes,
                         0, 2);
     tcase_add_test(t, a_write_that_never_returns_does_not_keep_flush_or_close);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 
 static char folder[64], path[128];
 static struct adp_logfile file, other;
@@ -685,33 +686,82 @@ END_TEST
 
 /* --- what becomes of the path --- */
 
-START_TEST(a_moved_file_is_written_to_while_its_path_cannot_be_opened)
+START_TEST(a_moved_file_is_complete_and_what_follows_waits_for_the_path)
 {
     char moved[160];
+    ck_assert_int_eq(adp_logfile_move(&file, path, 4 * (uint64_t)_i, 5, NULL), 0);
     ck_assert_int_eq(put(&file, "one\n"), 0);
     snprintf(moved, sizeof moved, "%s/moved", folder);
     ck_assert_int_eq(rename(path, moved), 0);
     ck_assert_int_eq(mkdir(path, 0700), 0); /* as good as a folder one may not write to */
-    ck_assert_int_eq(put(&file, "two\n"), 0);
-    ck_assert_uint_gt(file.troubles, 0);
+    ck_assert_int_eq(put(&file, "two\n"), -EISDIR);
     ck_assert_int_eq(rmdir(path), 0);
-    ck_assert_int_eq(put(&file, "three\n"), 0);
-    ck_assert_str_eq(content_of("moved"), "one\ntwo\n");
-    ck_assert_str_eq(content_of("r1.jsonl"), "three\n");
+    ck_assert_int_eq(put(&file, ""), 0);
+    ck_assert_str_eq(content_of("moved"), "one\n");
+    ck_assert_str_eq(content_of("r1.jsonl"), "two\n");
+    ck_assert_str_eq(content_of(rotated(1)), "(none)");
 }
 END_TEST
 
-START_TEST(a_moved_file_is_not_rotated_over_what_is_at_the_path_now)
+START_TEST(
+    a_file_that_another_has_rotated_is_complete_also_when_the_new_one_cannot_be_opened)
+{
+    struct rlimit before, none;
+    ck_assert_int_eq(adp_logfile_move(&file, path, 4, 5, NULL), 0);
+    ck_assert_int_eq(adp_logfile_move(&other, path, 4, 5, NULL), 0);
+    ck_assert_int_eq(put(&file, "1st\n"), 0);
+    renames.error = renaming[_i];
+    ck_assert_int_eq(put_other("2nd\n"), 0);
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none = before;
+    none.rlim_cur = 0;
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+    ck_assert_int_eq(put(&file, "3rd\n"), -EMFILE);
+    ck_assert_int_eq(put(&file, ""), -EMFILE);
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
+    ck_assert_str_eq(content_of(rotated_by(OTHER, 1)), "1st\n");
+    ck_assert_int_eq(put(&file, ""), 0);
+    ck_assert_str_eq(content_of(rotated_by(OTHER, 1)), "1st\n");
+    ck_assert_str_eq(content_of(rotated_by(WRITER, 2)), "2nd\n");
+    ck_assert_str_eq(content_of("r1.jsonl"), "3rd\n");
+}
+END_TEST
+
+/* Root is somebody else for that; whoever runs this else has no right to the own folder. */
+static void look(bool may)
+{
+    if (getuid() == 0)
+        ck_assert_int_eq(seteuid(may ? 0 : 65534), 0);
+    else
+        ck_assert_int_eq(chmod(folder, may ? 0700 : 0), 0);
+}
+
+static const struct {
+    bool rotates, named, moved;
+    int code;
+} unseen[] = {
+    { false, true, false, 0 },      { true, true, false, 0 },
+    { false, true, true, -EACCES }, { true, true, true, -EACCES },
+    { false, false, false, 0 },     { true, false, false, -EACCES },
+};
+
+START_TEST(who_may_not_look_at_the_path_any_more_writes_to_the_file_while_it_has_its_name)
 {
     char moved[160];
-    ck_assert_int_eq(adp_logfile_move(&file, path, 4, 5, NULL), 0);
-    ck_assert_int_eq(put(&file, "one\n"), 0);
     snprintf(moved, sizeof moved, "%s/moved", folder);
-    ck_assert_int_eq(rename(path, moved), 0);
-    ck_assert_int_eq(mkdir(path, 0700), 0);
-    ck_assert_int_eq(put(&file, "two\n"), 0);
-    ck_assert_str_eq(content_of("moved"), "one\ntwo\n");
-    ck_assert_str_eq(content_of(rotated(1)), "(none)");
+    ck_assert_int_eq(adp_logfile_move(&file, path, unseen[_i].rotates ? 100 : 0, 5, NULL),
+                     0);
+    ck_assert_int_eq(put(&file, "one\n"), 0);
+    if (!unseen[_i].named)
+        file.name[0] = '\0'; /* there was no /proc */
+    if (unseen[_i].moved)
+        ck_assert_int_eq(rename(path, moved), 0);
+    look(false);
+    int code = put(&file, "two\n");
+    look(true);
+    ck_assert_int_eq(code, unseen[_i].code);
+    ck_assert_str_eq(content_of(unseen[_i].moved ? "moved" : "r1.jsonl"),
+                     code == 0 ? "one\ntwo\n" : "one\n");
 }
 END_TEST
 
@@ -925,8 +975,15 @@ int main(void)
     tcase_add_test(t, a_file_that_somebody_takes_just_then_costs_no_rotation);
     tcase_add_test(t, a_rotation_that_fails_loses_nothing_and_goes_on_in_the_file);
     tcase_add_test(t, a_folder_in_the_way_costs_no_line);
-    tcase_add_test(t, a_moved_file_is_written_to_while_its_path_cannot_be_opened);
-    tcase_add_test(t, a_moved_file_is_not_rotated_over_what_is_at_the_path_now);
+    tcase_add_loop_test(t, a_moved_file_is_complete_and_what_follows_waits_for_the_path,
+                        0, 2);
+    tcase_add_loop_test(
+        t,
+        a_file_that_another_has_rotated_is_complete_also_when_the_new_one_cannot_be_opened,
+        0, sizeof renaming / sizeof renaming[0]);
+    tcase_add_loop_test(
+        t, who_may_not_look_at_the_path_any_more_writes_to_the_file_while_it_has_its_name,
+        0, sizeof unseen / sizeof unseen[0]);
     tcase_add_test(t, a_removed_file_keeps_its_lines_until_its_path_can_be_opened);
     tcase_add_test(t, what_waits_does_not_grow_however_often_the_file_goes);
     tcase_add_test(t, a_line_begun_in_a_file_that_went_is_begun_again_in_the_next);

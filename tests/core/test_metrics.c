@@ -249,7 +249,8 @@ static const struct {
     { "", "a=b", ADP_EINVAL, "metric name is empty" },
     { "m", "a=1,b=2,a=3", ADP_EINVAL, "label given twice: \"a\"" },
     { "m", "a=1,a=1", ADP_EINVAL, "label given twice: \"a\"" },
-    { "m", "=1,=2", ADP_EINVAL, "label given twice: \"\"" },
+    { "m", "=1", ADP_EINVAL, "label name is empty" },
+    { "m", "a=1,=", ADP_EINVAL, "label name is empty" },
 };
 
 START_TEST(what_is_no_series_is_refused_and_leaves_nothing)

@@ -113,12 +113,16 @@ END_TEST
 
 START_TEST(what_is_no_series_of_its_own_is_not_remembered)
 {
+    static const char *const nameless[] = { "", "1", NULL };
+    static const char *const valueless[] = { "engine", NULL };
     static const adp_metric bad[][2] = {
         { { "kv", zero, 1 }, { "kv", zero, 2 } }, /* one series, given twice */
         { { "kv", zero, 2 }, { "", NULL, 2 } },   /* no name */
         { { NULL, NULL, 2 }, { "kv", zero, 2 } },
+        { { "kv", nameless, 2 }, { "kv", zero, 2 } },
+        { { "kv", zero, 2 }, { "kv", valueless, 2 } },
     };
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 5; i++)
         for (int times = 0; times < 2; times++) {
             adp_sheet_fill(&sheet, bad[i], 2);
             ck_assert_uint_eq(adp_metrics_count(sheet.metrics), 1);

@@ -66,7 +66,9 @@ typedef struct adp_errors {
 } adp_errors;
 
 /* One raw metric of the host's. `labels` is NULL-terminated pairs (name, value, …, NULL)
- * or NULL. Strings are borrowed for the call. */
+ * or NULL. Strings are borrowed for the call. It is no series, and ADP_EINVAL or left out
+ * as each call says, without a name, or with a label that is given twice, whose name is
+ * empty, or whose value is NULL; a label whose value is empty is as none. */
 typedef struct adp_metric {
     const char *name;
     const char *const *labels;
@@ -184,13 +186,14 @@ ADP_API int adp_runtime_start(adp_runtime *rt, adp_error *err);
  * The new policy refuses the state: nothing changes.
  *
  * Each line carries the `config` it was decided under. When the log's path changed, what
- * was decided before goes to the old file. Metrics stay in force and are read anew; lanes,
- * interned ids and waiting outcomes stay, these over at most 15 reloads.
- * ADP_EINVAL: also when `log` turns from none to a file or back, or log.metrics changes;
- * ADP_EFULL: 16 generations are alive, because the log cannot be written for 2 s (requests
- * alone never cause it: the oldest's tickets are LOST then); ADP_ESTATE: not started, or
- * a policy that has to hand over its state does not return for a second; ADP_EIO: the new
- * log cannot be opened. */
+ * was decided before the call goes to the old file, or, where that cannot be written for
+ * 2 s, to the new one; what is decided during it, to either. Metrics stay in force and
+ * are read anew; lanes, interned ids and waiting outcomes stay, these over at most 15
+ * reloads. ADP_EINVAL: also when `log` turns from none to a file or back, log.metrics
+ * changes, or the log's name is too long to be rotated; ADP_EFULL: 16 generations are
+ * alive, because the log cannot be written for 2 s (requests alone never cause it: the
+ * oldest's tickets are LOST then); ADP_ESTATE: not started, or a policy that has to hand
+ * over its state does not return for a second; ADP_EIO: the new log cannot be opened. */
 ADP_API int adp_runtime_reload(adp_runtime *rt, const char *path, adp_errors *errors);
 /* [control] The same from text, as adp_runtime_open_text. */
 ADP_API int adp_runtime_reload_text(adp_runtime *rt, const char *text, const char *name,
@@ -221,7 +224,7 @@ ADP_API int adp_runtime_publish(adp_runtime *rt, const adp_metric *metrics, uint
                                 adp_error *err);
 /* [control] A number for a metric, above 0, the same each time; `labels` as in adp_metric.
  * For the life of the runtime, over reloads too. Before start or after. ADP_EFULL: 65,536
- * of them; ADP_EINVAL; ADP_ENOMEM; ADP_ESTATE. */
+ * of them, or 16 MiB of names and labels in all; ADP_EINVAL; ADP_ENOMEM; ADP_ESTATE. */
 ADP_API int adp_runtime_intern(adp_runtime *rt, const char *name,
                                const char *const *labels, uint32_t *ret_id,
                                adp_error *err);
@@ -268,12 +271,12 @@ ADP_API int adp_lane_decide_ids(adp_lane *lane, const adp_sample *samples, uint3
  * lane, or which are settled while it admits, any. Whoever has the handle settles the one
  * that is meant.
  *
- * Extras are recorded in their order up to 128 of them and 4,096 bytes; what does not
- * fit, or has no name, is left out. A handle is this runtime's: one of another, or of an
- * earlier run, is ADP_ENOENT but for one chance in 4 billion (each runtime counts 32 bits
- * of its handles from a random number; where one of two counts happens to begin within
- * the other's, which for N million requests of a lane is about N in 9 million, more of
- * them meet). */
+ * Extras are recorded in their order up to 128 of them and 4,096 bytes of names and texts
+ * in all; what does not fit, or has no name, is left out. A handle is this runtime's: one
+ * of another, or of an earlier run, is ADP_ENOENT but for one chance in 4 billion (each
+ * runtime counts 32 bits of its handles from a random number; where one of two counts
+ * happens to begin within the other's, which for N million requests of a lane is about N
+ * in 9 million, more of them meet). */
 ADP_API int adp_lane_outcome(adp_lane *lane, uint64_t id, const char *request_id,
                              const adp_result *result);
 
@@ -290,7 +293,7 @@ ADP_API int adp_runtime_reopen(adp_runtime *rt, adp_error *err);
 ADP_API int adp_runtime_flush(adp_runtime *rt, adp_error *err);
 /* [any] Frees what the list holds, and leaves it empty. */
 ADP_API void adp_errors_free(adp_errors *errors);
-/* [any] "file:line:col: text", safe to print; returns the length. */
+/* [any] "file:line:col: text", safe to print; returns the length. Of NULL nothing: 0. */
 ADP_API size_t adp_error_print(const adp_error *err, char *to, size_t cap);
 /* [any] The version of the library, "0.1.0". */
 ADP_API const char *adp_version(void);

@@ -663,6 +663,27 @@ START_TEST(a_folder_is_no_file)
 }
 END_TEST
 
+START_TEST(a_pipe_that_nobody_writes_to_is_refused_and_not_waited_for)
+{
+    char path[] = "/tmp/adp-config-XXXXXX", says[64];
+    ck_assert_ptr_nonnull(mkdtemp(path));
+    ck_assert_int_eq(rmdir(path), 0);
+    ck_assert_int_eq(mkfifo(path, 0600), 0);
+    int code = adp_config_read_file(&config, path, &errors);
+    unlink(path);
+    ck_assert_int_eq(code, ADP_EIO);
+    snprintf(says, sizeof says, "%s: it is a pipe, expected a file", path);
+    assert_only_error(says);
+}
+END_TEST
+
+START_TEST(a_device_is_no_file)
+{
+    ck_assert_int_eq(adp_config_read_file(&config, "/dev/null", &errors), ADP_EIO);
+    assert_only_error("/dev/null: it is a device, expected a file");
+}
+END_TEST
+
 START_TEST(a_file_is_at_most_a_mebibyte)
 {
     char path[] = "/tmp/adp-config-XXXXXX";
@@ -792,6 +813,8 @@ static TCase *files(void)
     tcase_add_test(t, without_a_folder_paths_start_from_the_current_directory);
     tcase_add_test(t, a_file_that_is_not_there_is_said_to_be_missing);
     tcase_add_test(t, a_folder_is_no_file);
+    tcase_add_test(t, a_pipe_that_nobody_writes_to_is_refused_and_not_waited_for);
+    tcase_add_test(t, a_device_is_no_file);
     tcase_add_test(t, a_file_is_at_most_a_mebibyte);
     tcase_add_test(t, a_relative_files_folder_is_made_absolute);
     tcase_add_test(t, every_configuration_in_the_manual_is_one);

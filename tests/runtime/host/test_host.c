@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static char folder[64];
@@ -380,6 +381,12 @@ START_TEST(a_thread_that_is_cancelled_leaves_the_runtime_to_the_others)
 }
 END_TEST
 
+static double no_source(void *user)
+{
+    (void)user;
+    return NAN;
+}
+
 START_TEST(whoever_wants_no_errors_gets_the_code)
 {
     adp_runtime *rt = NULL;
@@ -391,10 +398,45 @@ START_TEST(whoever_wants_no_errors_gets_the_code)
         0);
     ck_assert_int_eq(adp_runtime_start(rt, NULL), 0);
     ck_assert_int_lt(adp_runtime_reload_text(rt, "version: 2\n", "t", NULL), 0);
+    ck_assert_int_eq(adp_runtime_start(rt, NULL), ADP_ESTATE);
+    ck_assert_int_lt(adp_runtime_reload(rt, "/nowhere/at/all.yaml", NULL), 0);
+    ck_assert_int_eq(adp_runtime_reload(rt, NULL, NULL), ADP_EINVAL);
     ck_assert_int_lt(adp_runtime_publish_text(rt, "\"\n", 2, NULL), 0);
+    static const char twice[] = "a 1\na{b=\"1\",b=\"2\"} 1\n";
+    ck_assert_int_eq(adp_runtime_publish_text(rt, twice, sizeof twice - 1, NULL),
+                     ADP_NOTE);
+    static const adp_metric nameless = { 0 };
+    ck_assert_int_eq(adp_runtime_publish(rt, &nameless, 1, NULL), ADP_EINVAL);
+    static const adp_sample unknown = { .id = 7 };
+    ck_assert_int_eq(adp_runtime_publish_ids(rt, &unknown, 1, NULL), ADP_EINVAL);
+    uint32_t id;
+    ck_assert_int_eq(adp_runtime_intern(rt, "", NULL, &id, NULL), ADP_EINVAL);
+    ck_assert_int_eq(adp_runtime_source(rt, "kv_presure", no_source, NULL, NULL),
+                     ADP_ESTATE);
+    adp_lane *lane = NULL;
+    for (int i = 0; i < 16; i++)
+        ck_assert_int_eq(adp_lane_open(&lane, rt, NULL), 0);
+    ck_assert_int_eq(adp_lane_open(&lane, rt, NULL), ADP_EFULL);
+    char said[4] = "old";
+    ck_assert_uint_eq(adp_error_print(NULL, said, sizeof said), 0);
+    ck_assert_str_eq(said, "");
     ck_assert_int_eq(adp_runtime_close(rt, NULL), 0);
     ck_assert_int_eq(adp_runtime_close(NULL, NULL), 0);
     adp_errors_free(NULL);
+    ck_assert_int_eq(
+        adp_runtime_open_text(&rt, yaml("policy: { use: no_admission }\n"), "t", NULL),
+        0);
+    ck_assert_int_eq(adp_runtime_refresh(rt, NULL), ADP_ESTATE);
+    ck_assert_int_eq(adp_runtime_reopen(rt, NULL), ADP_ESTATE);
+    ck_assert_int_eq(adp_runtime_flush(rt, NULL), ADP_ESTATE);
+    ck_assert_int_eq(adp_runtime_source(rt, "kv_presure", no_source, NULL, NULL),
+                     ADP_EINVAL);
+    char log[128];
+    snprintf(log, sizeof log, "%s/no_admission.jsonl", folder);
+    unlink(log);
+    ck_assert_int_eq(mkdir(log, 0700), 0);
+    ck_assert_int_eq(adp_runtime_start(rt, NULL), ADP_EIO);
+    ck_assert_int_eq(adp_runtime_close(rt, NULL), 0);
 }
 END_TEST
 

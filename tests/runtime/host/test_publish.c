@@ -277,6 +277,93 @@ START_TEST(a_number_that_was_not_given_out_publishes_nothing)
 }
 END_TEST
 
+START_TEST(what_is_no_series_publishes_nothing)
+{
+    static const char *const labels[][3] = { { "", "1", NULL },
+                                             { "engine", NULL, NULL },
+                                             { NULL } };
+    static const struct {
+        const char *name;
+        int labels;
+        const char *says;
+    } bad[] = {
+        { "y", 0, "label name is empty" },
+        { "y", 1, "metric y: label engine has no value" },
+        { "", 2, "metric name is empty" },
+        { NULL, 2, "a metric without a name" },
+    };
+    adp_runtime *rt = started(yaml("log", QUEUE), &options);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        adp_error err = { 0 };
+        uint32_t id = 7;
+        adp_metric metric = { bad[i].name, labels[bad[i].labels], 1 };
+        ck_assert_int_eq(adp_runtime_publish(rt, &metric, 1, &err), ADP_EINVAL);
+        ck_assert_str_eq(err.text, bad[i].says);
+        ck_assert_int_eq(adp_runtime_intern(rt, metric.name, metric.labels, &id, NULL),
+                         ADP_EINVAL);
+        ck_assert_uint_eq(id, 7);
+    }
+    adp_runtime_close(rt, NULL);
+}
+END_TEST
+
+/* The longest line of `log` that has `key`; -1: none. For free. */
+static ssize_t longest(const char *key, char **ret)
+{
+    char *line = NULL, wanted[64];
+    size_t cap = 0;
+    ssize_t n, most = -1;
+    *ret = NULL;
+    snprintf(wanted, sizeof wanted, "\"%s\":", key);
+    FILE *f = fopen(in_folder("log"), "r");
+    ck_assert_ptr_nonnull(f);
+    while ((n = getline(&line, &cap, f)) > 0)
+        if (strstr(line, wanted) && n > most) {
+            most = n;
+            free(*ret);
+            *ret = strdup(line);
+        }
+    free(line);
+    fclose(f);
+    return most;
+}
+
+/* A label so long that the snapshot's line has 50 bytes to spare: a decision says more. */
+START_TEST(a_snapshot_that_leaves_a_decision_no_room_is_counted_in_it)
+{
+    enum { MOST = 4 << 20, FIRST = 1000 };
+    static char value[MOST + 1];
+    const char *const large[] = { "l", value, NULL }, *const small[] = { "l", "b", NULL };
+    const adp_metric metrics[] = { { "m", large, 1 }, { "m", small, 2 } };
+    char text[1024], *line;
+    snprintf(text, sizeof text,
+             "version: 1\nexperiment: e\nrun: r1\nlog: { path: \"%s/log\", metrics: "
+             "inline }\n" QUEUE,
+             folder);
+    adp_runtime *rt = started(text, &options);
+    adp_lane *lane = lane_of(rt);
+    memset(value, 'x', FIRST);
+    ck_assert_int_eq(adp_runtime_publish(rt, metrics, 2, NULL), 0);
+    ck_assert_int_eq(adp_runtime_flush(rt, NULL), 0);
+    ssize_t n = longest("mono_ns", &line);
+    free(line);
+    memset(value, 'x', FIRST + MOST - 50 - (size_t)n);
+    ck_assert_int_eq(adp_runtime_publish(rt, metrics, 2, NULL), 0);
+    ck_assert_int_eq(adp_runtime_flush(rt, NULL), 0);
+    ck_assert_int_gt(longest("mono_ns", &line), MOST - 100); /* the snapshot has it */
+    free(line);
+    decide(lane, "r1");
+    adp_lane_close(lane);
+    ck_assert_int_eq(adp_runtime_close(rt, NULL), 0);
+    ck_assert_int_gt(longest("verdict", &line), 0);
+    json_t *j = json_loads(line, 0, NULL);
+    ck_assert_ptr_null(json_object_get(j, "metrics"));
+    ck_assert_int_eq(json_integer_value(json_object_get(j, "metrics_omitted")), 2);
+    json_decref(j);
+    free(line);
+}
+END_TEST
+
 /* --- functions --- */
 
 static double said;
@@ -477,6 +564,8 @@ int main(void)
     tcase_add_test(t, a_metric_has_one_number_whatever_the_order_of_its_labels);
     tcase_add_test(t, publishing_by_numbers_is_publishing_by_names);
     tcase_add_test(t, a_number_that_was_not_given_out_publishes_nothing);
+    tcase_add_test(t, what_is_no_series_publishes_nothing);
+    tcase_add_test(t, a_snapshot_that_leaves_a_decision_no_room_is_counted_in_it);
     tcase_add_test(t, deciding_by_numbers_is_deciding_by_names);
     tcase_add_test(t, a_number_that_was_not_given_out_is_left_out_of_a_decision);
     tcase_add_test(t, a_host_function_is_the_first_source_and_says_so_in_the_log);

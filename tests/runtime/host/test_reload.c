@@ -537,6 +537,25 @@ START_TEST(what_a_log_cannot_become_is_refused)
 }
 END_TEST
 
+/* 230 bytes, and 26 more of a rotated file. */
+START_TEST(a_rotation_that_the_name_of_the_log_leaves_no_room_for_is_refused)
+{
+    char name[231], text[1024];
+    memset(name, 'n', 230);
+    name[230] = '\0';
+    adp_runtime *rt = started(yaml(name, KV(0.9)), NULL);
+    snprintf(text, sizeof text,
+             "version: 1\nexperiment: e\nrun: r1\nlog: { path: \"%s/%s\", rotate: 1MiB "
+             "}\n" KV(0.9),
+             folder, name);
+    ck_assert_int_eq(reload(rt, text), ADP_EINVAL);
+    ck_assert_msg(error_has("too long for rotated files"), "%s", all_errors());
+    ck_assert_uint_eq(stats(rt).generation, 1);
+    reloads(rt, yaml(name, KV(0.8)));
+    adp_runtime_close(rt, NULL);
+}
+END_TEST
+
 START_TEST(counts_are_filled_as_far_as_the_caller_knows_them)
 {
     struct {
@@ -587,6 +606,7 @@ int main(void)
                    a_log_that_moves_leaves_the_past_behind_and_starts_with_the_snapshot);
     tcase_add_loop_test(t, what_a_log_cannot_become_is_refused, 0,
                         sizeof unmovable / sizeof unmovable[0]);
+    tcase_add_test(t, a_rotation_that_the_name_of_the_log_leaves_no_room_for_is_refused);
     tcase_add_test(t, counts_are_filled_as_far_as_the_caller_knows_them);
     suite_add_tcase(s, t);
     return run_suite(s, CK_FORK_GETENV);

@@ -5,6 +5,7 @@
 
 #include "tests/runtime/sidecar/seat.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 static struct adp_http_field fields[16];
@@ -249,6 +250,10 @@ START_TEST(a_token_that_is_none_is_refused_and_the_one_before_stays)
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         ck_assert_int_eq(token_of(bad[i], NULL), ADP_EINVAL);
     ck_assert_int_eq(adp_token_read(&token, "/nowhere/token", NULL), ADP_EIO);
+    ck_assert_int_eq(mkfifo(path, 0600), 0); /* where the last one was; nobody writes */
+    int code = adp_token_read(&token, path, NULL);
+    unlink(path);
+    ck_assert_int_eq(code, ADP_EINVAL);
     header("X-Admit-Token", "secret-1");
     ck_assert(adp_token_allows(&token, &request));
     ck_assert_int_eq(token_of("secret-2\n", NULL), 0);
