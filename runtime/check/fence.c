@@ -368,10 +368,14 @@ static void on_refusal(int signal, siginfo_t *info, void *context)
 bool adp_fence_catch(void (*refused)(int number))
 {
     struct sigaction action = { .sa_sigaction = on_refusal, .sa_flags = SA_SIGINFO };
+    sigset_t own;
     if (told)
         return true; /* and behind a fence it cannot be changed */
     told = refused;
     sigemptyset(&action.sa_mask);
+    sigemptyset(&own);
+    sigaddset(&own, SIGSYS);
+    sigprocmask(SIG_UNBLOCK, &own, NULL); /* whoever started us may have it blocked */
     return sigaction(SIGSYS, &action, NULL) == 0;
 }
 

@@ -304,9 +304,10 @@ static void asks_with_signals_blocked(void *none)
     sigset_t every;
     (void)none;
     sigfillset(&every);
+    if (!raise_fence())
+        return;
     sigprocmask(SIG_BLOCK, &every, NULL);
-    if (raise_fence())
-        syscall(SYS_kill, getppid(), 0);
+    syscall(SYS_kill, getppid(), 0);
 }
 
 START_TEST(a_call_that_nobody_can_be_told_of_ends_the_process_all_the_same)
@@ -320,6 +321,29 @@ START_TEST(a_call_that_nobody_can_be_told_of_ends_the_process_all_the_same)
         return;
     ck_assert_int_eq(child.end, ADP_CHILD_KILLED);
     ck_assert_int_eq(child.number, SIGSYS);
+}
+END_TEST
+
+static void inherits_blocked_signals(void *none)
+{
+    (void)none;
+    if (raise_fence())
+        syscall(SYS_kill, getppid(), 0);
+}
+
+START_TEST(signals_that_came_blocked_hinder_nobody)
+{
+    struct adp_child child;
+    struct adp_child_limit limit = { .ms = LIMIT_MS };
+    sigset_t every;
+    make_record();
+    record->whose = ADP_FENCE_LOOK;
+    sigfillset(&every);
+    sigprocmask(SIG_BLOCK, &every, NULL);
+    adp_child_run(&child, limit, inherits_blocked_signals, NULL);
+    sigprocmask(SIG_UNBLOCK, &every, NULL);
+    if (record->is_fenced)
+        ck_assert_int_eq(record->refused, SYS_kill);
 }
 END_TEST
 
@@ -359,6 +383,7 @@ int main(void)
     tcase_add_test(t, limits_alarms_and_closing_are_answered_and_not_done);
     tcase_add_loop_test(t, an_abort_is_still_one, 0, 2);
     tcase_add_test(t, a_call_that_nobody_can_be_told_of_ends_the_process_all_the_same);
+    tcase_add_test(t, signals_that_came_blocked_hinder_nobody);
     tcase_add_test(t, nothing_that_was_left_open_is_written_to);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
