@@ -20,7 +20,6 @@
 #include <stdint.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -79,6 +78,8 @@ struct row {
 #define SEVERE ~63u
 /* PR_SET_VMA: to name memory; a sanitizer does. */
 enum { NAMES_MEMORY = 0x53564d41 };
+/* Linux's AF_UNIX, AF_INET and AF_INET6: this room includes no header of sockets. */
+enum { OF_UNIX = 1, OF_INET = 2, OF_INET6 = 10 };
 
 static const struct row table[] = {
     /* memory */
@@ -143,10 +144,10 @@ static const struct row table[] = {
     MAY_IF(ioctl, IS, 1, TCGETS), /* isatty */
     MAY_IF(ioctl, IS, 1, TIOCGWINSZ),
     /* unconnected; one of AF_NETLINK is connected to the kernel from the start */
-    CHECK_MAY_IF(socket, IS, 0, AF_UNIX),
-    CHECK_MAY_IF(socket, IS, 0, AF_INET),
-    CHECK_MAY_IF(socket, IS, 0, AF_INET6),
-    CHECK_MAY_IF(socketpair, IS, 0, AF_UNIX),
+    CHECK_MAY_IF(socket, IS, 0, OF_UNIX),
+    CHECK_MAY_IF(socket, IS, 0, OF_INET),
+    CHECK_MAY_IF(socket, IS, 0, OF_INET6),
+    CHECK_MAY_IF(socketpair, IS, 0, OF_UNIX),
 
     /* time and chance */
     MAY(clock_gettime),
