@@ -57,7 +57,7 @@ static size_t own_newlines(const char *format, size_t *ret_last)
     return first;
 }
 
-/* The text with what is hidden as \xNN, allocated; NULL when memory is out. */
+/* The text with what is hidden, or is no UTF-8, as \xNN, allocated; NULL when memory is out. */
 static char *plain(const char *format, va_list args)
 {
     char *text;
@@ -69,7 +69,9 @@ static char *plain(const char *format, va_list args)
     for (size_t i = 0; to && i < n;) {
         int bytes = 1;
         bool own = i < first || i >= n - last;
-        bool hides = !own && adp_glyph_hidden(adp_glyph_at(text + i, &bytes));
+        uint32_t point = adp_glyph_at(text + i, &bytes);
+        bool is_text = point != 0xfffd || bytes > 1;
+        bool hides = !own && (adp_glyph_hidden(point) || !is_text);
         for (int k = 0; k < bytes; k++, i++) {
             if (hides)
                 at += snprintf(at, 5, "\\x%02x", (unsigned char)text[i]);

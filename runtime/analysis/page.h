@@ -26,8 +26,8 @@ struct adp_digits adp_page_percent(double share);
 /* "0.365"; "--" for NaN. */
 struct adp_digits adp_page_share(double share);
 
-/* Prints as printf does, control and invisible characters escaped (the newlines that `format`
- * begins and ends with apart). */
+/* Prints as printf does; control and invisible characters, and what is no UTF-8, escaped (the
+ * newlines that `format` begins and ends with apart). */
 void adp_page_put(FILE *to, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* A paragraph, broken at blanks; `first` and `rest` are the indents. Ends with a newline.

@@ -52,7 +52,7 @@ struct adp_child {
 struct adp_child_limit {
     uint32_t ms;                       /* of computing, and of waiting */
     const volatile sig_atomic_t *stop; /* not 0: no more waiting; or NULL */
-    /* This process is a child itself, and may send no signals (trap.h): the new one stays in
+    /* This process is a child itself, and may send no signals (fence.h): the new one stays in
      * its session and group, and if it hangs it is left to whoever waits for us. */
     bool nested;
 };

@@ -12,16 +12,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Rounding, traps, and whether small numbers are flushed to 0; not the flags that any
- * operation raises. */
+/* Rounding, traps, whether small numbers are flushed to 0, and which x87 registers are in use:
+ * none is between calls, unless MMX was used without emms. Not the flags that any operation
+ * raises. */
 uint64_t adp_process_fpu(void)
 {
 #if defined __x86_64__
+    enum { CONTROL, TAGS = 4, WORDS = 14 };
     uint32_t mxcsr;
-    uint16_t x87;
+    uint16_t x87[WORDS];
     __asm__ volatile("stmxcsr %0" : "=m"(mxcsr));
-    __asm__ volatile("fnstcw %0" : "=m"(x87));
-    return (mxcsr & ~UINT32_C(0x3f)) | (uint64_t)x87 << 32;
+    /* Storing them masks all traps: put back at once. */
+    __asm__ volatile("fnstenv %0\n\tfldenv %0" : "=m"(x87));
+    return (mxcsr & ~UINT32_C(0x3f)) | (uint64_t)x87[CONTROL] << 32 |
+           (uint64_t)x87[TAGS] << 48;
 #elif defined __aarch64__
     uint64_t fpcr;
     __asm__ volatile("mrs %0, fpcr" : "=r"(fpcr));
@@ -298,5 +302,8 @@ void adp_process_compare_made(struct adp_trial *trial, const char *what,
                        "%s changed the number of threads: %u before, %u "
                        "after",
                        what, a->threads - 2, b->threads - 2); /* "." and ".." */
+    if (strcmp(a->settings.locked, b->settings.locked) != 0)
+        adp_trial_fail(trial, "%s locked memory: %s before, %s after", what,
+                       a->settings.locked, b->settings.locked);
     compare_opened(trial, what, a, b);
 }

@@ -36,7 +36,8 @@ struct adp_process {
     struct adp_settings settings;
 };
 
-/* Rounding, traps, and whether small numbers are flushed to 0, of this thread. */
+/* Rounding, traps, whether small numbers are flushed to 0, and x87 registers in use, of this
+ * thread. */
 uint64_t adp_process_fpu(void);
 /* How many there are in this folder, "." and ".." too; 0: it cannot be read. */
 uint32_t adp_process_entries(const char *folder);
@@ -52,7 +53,7 @@ void adp_process_read(struct adp_process *ret);
 void adp_process_compare(struct adp_trial *trial, const char *what,
                          const struct adp_process *before,
                          const struct adp_process *after);
-/* The same of what was made: descriptors and threads. One file in memory may be new, the loader's
+/* The same of what was made: descriptors, threads, memory that is locked. One file in memory may be new, the loader's
  * copy. */
 void adp_process_compare_made(struct adp_trial *trial, const char *what,
                               const struct adp_process *before,

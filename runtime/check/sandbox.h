@@ -4,11 +4,12 @@
 #define ADP_RUNTIME_CHECK_SANDBOX_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
-/* From here on, for this thread and whatever it makes, for good: five seconds of computing,
- * half a gigabyte of data, files of 64 MiB; no network, no other process or thread, no file
- * opened for writing, renamed, removed. What is forbidden fails with EPERM. False: this
- * system allows no filter, the limits hold all the same. For a child (child.h). */
-bool adp_sandbox_enter(void);
+/* From here on, for this thread and whatever it makes, for good: half a gigabyte of data,
+ * files of 64 MiB, twice `limit_s` of computing (whoever waits for the process gives it up at
+ * that, and says so), and of system calls what fence.h has for ADP_FENCE_LOOK; `refused` as
+ * there. False: there is no fence, the limits hold all the same. For a child (child.h). */
+bool adp_sandbox_enter(uint32_t limit_s, void (*refused)(int number));
 
 #endif

@@ -2,6 +2,7 @@
 /* What the system and libc keep for a process (runtime/check/settings.h). */
 #include "runtime/check/settings.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
@@ -15,6 +16,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <syslog.h>
 #include <unistd.h>
 
 /* --- rows --- */
@@ -153,6 +155,17 @@ static void read_controls(struct adp_settings *s)
 
 /* --- /proc/self/status --- */
 
+/* What stands behind `name` in the text of /proc/self/status. */
+static void put_line(const char *text, const char *name, char *to, size_t cap)
+{
+    char lead[48];
+    snprintf(lead, sizeof lead, "\n%s:", name);
+    const char *at = strstr(text, lead);
+    at = at ? at + strlen(lead) : "";
+    at += strspn(at, " \t");
+    snprintf(to, cap, "%.*s", (int)strcspn(at, "\n"), at);
+}
+
 /* Lines that only the process itself changes, and not by what it does. */
 static void read_status(struct adp_settings *s)
 {
@@ -162,15 +175,14 @@ static void read_status(struct adp_settings *s)
         "NoNewPrivs", "Seccomp", "Seccomp_filters", "Cpus_allowed",
         "THP_enabled"
     };
-    char text[8192], line[48];
+    char text[8192], name[48], value[sizeof s->row[0].value];
     read_text("/proc/self/status", text, sizeof text);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        snprintf(line, sizeof line, "\n%s:\t", names[i]);
-        const char *at = strstr(text, line);
-        at = at ? at + strlen(line) : "";
-        snprintf(line, sizeof line, "%s of /proc/self/status", names[i]);
-        add(s, line, "%.*s", (int)strcspn(at, "\n"), at);
+        put_line(text, names[i], value, sizeof value);
+        snprintf(name, sizeof name, "%s of /proc/self/status", names[i]);
+        add(s, name, "%s", value);
     }
+    put_line(text, "VmLck", s->locked, sizeof s->locked);
 }
 
 /* --- the thread, and libc --- */
@@ -186,6 +198,13 @@ static void read_thread(struct adp_settings *s)
     pthread_setcancelstate(state, NULL);
     pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
     pthread_setcanceltype(type, NULL);
+    pthread_attr_t usual;
+    size_t stack_bytes = 0;
+    if (pthread_getattr_default_np(&usual) == 0) {
+        pthread_attr_getstacksize(&usual, &stack_bytes);
+        pthread_attr_destroy(&usual);
+    }
+    add(s, "the stack of new threads", "%zu bytes", stack_bytes);
     add(s, "whether its thread can be cancelled", "%d, %d", state, type);
 }
 
@@ -193,6 +212,11 @@ static void read_libc(struct adp_settings *s)
 {
     add(s, "optind, which getopt goes by", "%d", optind);
     add(s, "opterr, which getopt goes by", "%d", opterr);
+    add(s, "the streams stdin, stdout, stderr", "at %p, %p, %p", (void *)stdin,
+        (void *)stdout, (void *)stderr);
+    add(s, "program_invocation_name", "%.40s, %.40s", program_invocation_name,
+        program_invocation_short_name);
+    add(s, "which messages syslog takes (setlogmask)", "0x%x", (unsigned)setlogmask(0));
     add(s, "the buffer of stdout (setvbuf)", "%zu, by line %d", __fbufsize(stdout),
         __flbf(stdout) != 0);
     add(s, "the buffer of stderr (setvbuf)", "%zu, by line %d", __fbufsize(stderr),

@@ -19,6 +19,9 @@ struct adp_setting {
 struct adp_settings {
     uint32_t n;
     struct adp_setting row[ADP_SETTINGS];
+    /* Memory that may not be swapped out ("8 kB"): an instance may have some while it lives,
+     * so it is no row. */
+    char locked[24];
 };
 
 /* As no policy would set them, where that does no harm to this process: an alarm that waits

@@ -1,22 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* System calls that end the check: a seccomp filter of this process's own. For good: for
- * the child of a check, and this thread. */
+/* System calls that end the check: the fence, which is around every check, and what some
+ * ask besides, seccomp filters too. For good: for the child of a check, and this thread. */
 #ifndef ADP_RUNTIME_CHECK_TRAP_H
 #define ADP_RUNTIME_CHECK_TRAP_H
 
 #include "runtime/check/trial.h"
 
 enum adp_trap {
-    /* What reaches beyond this process: signals to others, programs, files that are written,
-     * renamed or removed, connections, leaving the process group. And what would keep every
-     * other check from being asked (limits, alarms, memory that is locked, descriptors 0 to 2
-     * that are closed) is not done, though the policy hears that it was: under
-     * ADP_TRAP_SETTING it is seen. */
-    ADP_TRAP_HARM,
     /* Sockets, threads and processes: what no constructor may make. */
     ADP_TRAP_MAKING,
-    /* What sets limits, alarms, filters of system calls for the whole process, locks all of
-     * its memory or closes descriptors 0 to 2. A trap is such a filter: none may be set after
+    /* What sets limits, alarms, a scheduling policy, filters of system calls for the whole
+     * process, locks all of its memory or closes descriptors 0 to 2. A trap is such a filter: none may be set after
      * this one. */
     ADP_TRAP_SETTING,
     /* Every one but what ends the process. Those that read the clock too: what a policy asks
@@ -28,10 +22,10 @@ enum adp_trap {
 /* False: this system allows no filter. */
 bool adp_trap_set(struct adp_trial *trial, enum adp_trap trap);
 
-/* ADP_TRAP_HARM, once for this process: before anything of the policy's is loaded, and after
- * all that the check itself has to write. A process that is forked later has it too, and
- * may then not even send itself a signal. Where there is no filter, or no /proc through
- * which the loader loads its copy, there is still the process. */
+/* The fence (fence.h), once for this process: before anything of the policy's is loaded, and
+ * after all that the check itself has to write. A process that is forked later has it too,
+ * and may then not even send itself a signal. Where there is none, there is still the
+ * process. */
 void adp_trap_fence(struct adp_trial *trial);
 
 #endif

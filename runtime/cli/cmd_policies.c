@@ -2,9 +2,10 @@
 /* admitperf policies: what can be loaded here, and what it reads, takes and refuses. */
 #include "core/line.h"
 #include "runtime/analysis/page.h"
-#include "runtime/cli/args.h"
+#include "runtime/check/call.h"
 #include "runtime/check/child.h"
 #include "runtime/check/sandbox.h"
+#include "runtime/cli/args.h"
 #include "runtime/cli/named.h"
 #include "runtime/cli/say.h"
 #include "runtime/loader/declared.h"
@@ -39,9 +40,11 @@ const struct adp_command adp_cmd_policies = {
         "word\n"
         "with a slash is a file.\n"
         "\n"
-        "Each policy is really loaded, in a process of its own that may do little else, "
-        "so\n"
-        "what cannot be loaded, crashes or hangs is said here as well.",
+        "Each policy is really loaded, in a process of its own, which may read, compute\n"
+        "and print (to nowhere), and nothing else. A file that makes another system\n"
+        "call (to write a file, to make a process, a thread or a connection, to signal\n"
+        "whoever started it), that crashes, or does not end within 5 s, is not listed:\n"
+        "that is said instead, and the others are.",
     .options = options,
     .example = "admitperf policies queue_depth",
     .exits = "0  all of them are listed\n"
@@ -277,6 +280,7 @@ enum { NOTHING_FOUND, FOUND, REFUSED };
 /* What the child leaves; anything may stand there. */
 struct leaving {
     uint32_t found;
+    uint32_t refused; /* 1 + the system call that ended it; 0: none did */
     char refusal[sizeof((struct adp_error *)0)->text];
     struct adp_declared declared;
 };
@@ -286,19 +290,44 @@ struct look {
     struct leaving *leaving; /* shared memory */
 };
 
+static struct leaving *left; /* the child's: a signal's handler is told nothing else */
+
+static void leave_refused(int number)
+{
+    left->refused = (uint32_t)number + 1;
+    adp_child_exit(1);
+}
+
 static void look_at(void *ctx)
 {
     struct look *look = ctx;
     struct adp_loaded *loaded;
     struct adp_error err = { 0 };
-    adp_sandbox_enter();    /* where there is no filter, there is still the process */
-    close_range(3, ~0u, 0); /* nor does it write to what whoever started us left open */
+    left = look->leaving;
+    /* where there is no fence, there is still the process */
+    adp_sandbox_enter(LOOK_MS / 1000, leave_refused);
     if (adp_loader_load(&loaded, look->path, look->sha256, &err) < 0) {
         memcpy(look->leaving->refusal, err.text, sizeof err.text);
         look->leaving->found = REFUSED;
     } else if (adp_declared_write(&look->leaving->declared, &loaded->policy)) {
         look->leaving->found = FOUND;
     }
+}
+
+/* A number that nobody has is one that somebody wrote there. */
+static int refuse_call(const struct look *look, struct adp_error *err)
+{
+    int number = (int)(look->leaving->refused - 1);
+    const char *name = adp_call_name(number);
+    if (name)
+        return adp_error_at(err, ADP_EABI, look->path, 0, 0,
+                            "when it was loaded, it made the system call %s, which no "
+                            "policy may make there",
+                            name);
+    return adp_error_at(err, ADP_EABI, look->path, 0, 0,
+                        "when it was loaded, it made system call %d, which no policy "
+                        "may make there",
+                        number);
 }
 
 static int run_child(struct look *look, struct adp_error *err)
@@ -308,6 +337,8 @@ static int run_child(struct look *look, struct adp_error *err)
     adp_child_run(&child, (struct adp_child_limit) { .ms = LOOK_MS }, look_at, look);
     if (child.finished)
         return 0;
+    if (look->leaving->refused)
+        return refuse_call(look, err);
     adp_child_words(&child, LOOK_MS, words, sizeof words);
     return adp_error_at(err, ADP_EABI, look->path, 0, 0, "when it was loaded, %s%s%s",
                         words, child.said[0] ? ": " : "", child.said);

@@ -338,7 +338,12 @@ static int find_path(const char *path, char *ret, size_t cap, struct adp_error *
     if (path[0] != '/')
         return adp_error_at(err, ADP_EINVAL, path, 0, 0,
                             "the path is relative, expected an absolute one");
-    return exists(path) ? put(path, ret, cap, err) : refuse_path(path, err);
+    if (exists(path))
+        return put(path, ret, cap, err);
+    if (errno == EACCES)
+        return adp_error_at(err, ADP_EIO, path, 0, 0, "cannot be reached: %s",
+                            strerror(errno));
+    return refuse_path(path, err);
 }
 
 int adp_loader_find(const char *name, const char *path, char *ret, size_t cap,
