@@ -2,6 +2,7 @@
 /* A private copy of a shared object's bytes. */
 #include "runtime/loader/copy.h"
 
+#include "core/descriptor.h"
 #include "runtime/loader/file.h"
 
 #include <errno.h>
@@ -81,7 +82,7 @@ static int open_memory(const char *name)
     int fd = memfd_create(name, MFD_CLOEXEC | MFD_NOEXEC_SEAL);
     if (fd < 0 && errno == EINVAL)
         fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    return fd;
+    return adp_descriptor_keep_take(fd);
 }
 
 static bool same_file(int fd, const char *path)

@@ -10,6 +10,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -71,6 +72,21 @@ START_TEST(a_copy_in_memory_cannot_be_changed_by_anybody)
     ck_assert(again < 0 || pwrite(again, "x", 1, 0) < 0);
     ck_assert_int_eq(lseek(copy.fd, 0, SEEK_END), (off_t)len);
     adp_copy_discard(&copy);
+}
+END_TEST
+
+/* A host that closed its standard input. */
+START_TEST(a_copy_in_memory_is_none_of_the_standard_streams)
+{
+    int away = fcntl(0, F_DUPFD_CLOEXEC, 10);
+    close(0);
+    struct adp_copy copy = create(ADP_COPY_MEMORY);
+    bool taken = fcntl(0, F_GETFD) >= 0;
+    dup2(away, 0);
+    close(away);
+    ck_assert(!taken);
+    ck_assert_int_gt(copy.fd, 2);
+    map_and_settle(&copy);
 }
 END_TEST
 
@@ -136,6 +152,7 @@ int main(void)
     TCase *t = tcase_create("copy");
     tcase_add_checked_fixture(t, set_up, tear_down);
     tcase_add_test(t, a_copy_in_memory_can_be_mapped);
+    tcase_add_test(t, a_copy_in_memory_is_none_of_the_standard_streams);
     tcase_add_test(t, a_copy_in_memory_cannot_be_changed_by_anybody);
     tcase_add_test(t, copies_in_memory_have_names_of_their_own);
     tcase_add_test(t, a_copy_in_a_folder_can_be_mapped_and_leaves_nothing);
