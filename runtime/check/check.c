@@ -116,9 +116,11 @@ static const struct check {
       "try_reserve and the SDK's try_box" },
     { "B11", "saved state is the whole state, and no other is believed", 11, "B3 B8",
       "S2 B1", adp_check_saves_and_restores,
-      "save every field that decide reads, with its length and a checksum over it "
-      "(adp_saved_seal); start afresh when they do not match; write nothing when `cap` "
-      "is too small; let tickets name the instance that set them: no two of them are "
+      "save every field that decide reads under any parameter, with its layout, its "
+      "length and a checksum over it (adp_saved_seal); start afresh when one of them "
+      "does "
+      "not match; write nothing when `cap` is too small; let tickets name the instance "
+      "that set them: no two of them are "
       "alike" },
     { "B12", "gates and margin agree with the verdicts", 9, "S1", "S2 B1",
       adp_check_gates_agree,

@@ -103,6 +103,33 @@ void adp_subject_params(const struct adp_subject *subject, enum adp_values value
     }
 }
 
+uint32_t adp_subject_sets(const struct adp_subject *subject)
+{
+    return 1 + 2 * subject->policy->n_params;
+}
+
+bool adp_subject_set(const struct adp_subject *subject, uint32_t which,
+                     double ret[ADP_MAX_PARAMS])
+{
+    const double LOW = 0.15, HIGH = 0.85;
+    double param[ADP_MAX_PARAMS];
+    uint32_t n = subject->policy->n_params;
+    for (uint32_t i = 0; i < n; i++) {
+        struct adp_param p = adp_loaded_param(subject->loaded, i);
+        param[i] = adp_subject_typical(&p);
+    }
+    if (which) {
+        uint32_t i = (which - 1) / 2;
+        struct adp_param p = adp_loaded_param(subject->loaded, i);
+        double value = inside(&p, which % 2 ? LOW : HIGH);
+        if (value == param[i])
+            return false;
+        param[i] = value;
+    }
+    memcpy(ret, param, n * sizeof param[0]);
+    return true;
+}
+
 /* --- calls --- */
 
 static double create_ms; /* of this process's creates */

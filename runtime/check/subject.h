@@ -46,6 +46,12 @@ double adp_subject_unit(uint64_t *seed); /* [0, 1) */
 enum adp_values { ADP_VALUES_TYPICAL, ADP_VALUES_RANDOM };
 void adp_subject_params(const struct adp_subject *subject, enum adp_values values,
                         uint64_t *seed, double ret[ADP_MAX_PARAMS]);
+/* One at a time: `which` 0 is TYPICAL; then of each parameter two, it alone another: low and
+ * high in its bounds, or turned over. False, and nothing in ret, where that is no other.
+ * `which` is below adp_subject_sets. */
+bool adp_subject_set(const struct adp_subject *subject, uint32_t which,
+                     double ret[ADP_MAX_PARAMS]);
+uint32_t adp_subject_sets(const struct adp_subject *subject);
 /* A typical value of one parameter. */
 double adp_subject_typical(const struct adp_param *param);
 
