@@ -195,6 +195,14 @@ static const char *const mends[ADP_MENDS] = {
         "put large tables into what create allocates, and bound how deep it calls "
         "itself: threads of a host may have a quarter of a megabyte of stack, half of it "
         "the host's",
+    [ADP_MEND_GIVE_PARAMETERS] =
+        "give parameters that create takes: admitperf check FILE.so:NAME=VALUE,... "
+        "(where "
+        "the table has no default, or the values given are refused, what is usual cannot "
+        "be guessed)",
+    [ADP_MEND_TAKE_DEFAULTS] = "let create take the defaults of the policy's own table, "
+                               "all at once; where there "
+                               "is none that makes sense declare ADP_REQUIRED",
     [ADP_MEND_FEWER_SIGNALS] = "declare no more than 52 signals that are not in the "
                                "dictionary: with those it has, a configuration knows 64",
 };
@@ -227,6 +235,7 @@ struct run {
     bool blocked[N_CHECKS];
     struct stat file; /* as it was when it was read, */
     bool changed;     /* and is no more */
+    bool misused;     /* the parameters given are none of the policy's */
     uint32_t signals; /* that the policy declares; 0: not known yet */
 };
 
@@ -407,6 +416,7 @@ static void ask(struct run *run, int i, struct adp_check_result *result)
     take_result(result, run, &child, &run->died[i]);
     take_measure(run);
     result->mend = mend_of(i, slate);
+    run->misused = run->options.given && slate->misused;
     run->failed[i] = result->status == ADP_CHECK_FAIL;
 }
 
@@ -503,7 +513,8 @@ static bool is_stopped(const struct run *run)
 
 static void run_all(struct run *run)
 {
-    for (int i = 0; i < N_CHECKS && !is_stopped(run) && !run->changed; i++)
+    for (int i = 0; i < N_CHECKS && !is_stopped(run) && !run->changed && !run->misused;
+         i++)
         if (run->wanted[i]) {
             run_one(run, i);
             run->changed = has_changed(run, run->failed[i]);
@@ -583,7 +594,9 @@ int adp_check_run(struct adp_check_report *ret, const char *path,
                                       .scratch = scratch,
                                       .slate = slate };
     run_all(run);
-    if (is_stopped(run))
+    if (run->misused)
+        r = adp_error_set(err, ADP_EINVAL, "%s", ret->results[ret->n - 1].seen);
+    else if (is_stopped(run))
         r = adp_error_set(err, ADP_ESTATE, "stopped by a signal");
     else if (run->changed)
         r = adp_error_at(err, ADP_EINVAL, path, 0, 0, "changed while it was checked");
