@@ -166,6 +166,7 @@ START_TEST(parameters_that_the_policy_does_not_have_are_refused)
     ck_assert_str_eq(err.text, "policy gallery has no parameter \"treshold\"; nearest is "
                                "\"threshold\"");
     give("threshold", 1.5, 0.2);
+    err = (struct adp_error) { 0 };
     ck_assert_int_eq(adp_check_run(&report, GALLERY "/b1_wants_pair.so", &options, &err),
                      ADP_EINVAL);
     ck_assert_ptr_nonnull(strstr(err.text, "expected 0 to 1 ratio"));
