@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/time.h>
 #include <time.h>
@@ -370,6 +371,13 @@ static clock_t still_work(void)
     X(secure_getenv)                                                                     \
     X(setenv)                                                                            \
     X(putenv)                                                                            \
+    X(uname)                                                                             \
+    X(gethostname)                                                                       \
+    X(gethostid)                                                                         \
+    X(sysinfo)                                                                           \
+    X(getloadavg)                                                                        \
+    X(get_nprocs)                                                                        \
+    X(sched_getcpu)                                                                      \
     X(setlocale)                                                                         \
     X(open)                                                                              \
     X(open64)                                                                            \
@@ -407,8 +415,18 @@ struct hook {
     void (*to)(void);
 };
 
+/* What this processor can do may be asked. */
+static unsigned long tell_auxval(unsigned long type)
+{
+    if (type == AT_RANDOM)
+        forbidden("getauxval(AT_RANDOM)");
+    return getauxval(type);
+}
+
 #define ROW(name) { #name, outside_##name },
-static const struct hook outside_hooks[] = { OUTSIDE(ROW) { NULL, NULL } };
+static const struct hook outside_hooks[] = {
+    OUTSIDE(ROW) { "getauxval", (void (*)(void))tell_auxval }, { NULL, NULL }
+};
 
 #define MEMORY(name)                                                                     \
     {                                                                                    \
