@@ -203,6 +203,12 @@ static const char *const mends[ADP_MENDS] = {
     [ADP_MEND_TAKE_DEFAULTS] = "let create take the defaults of the policy's own table, "
                                "all at once; where there "
                                "is none that makes sense declare ADP_REQUIRED",
+    [ADP_MEND_LET_GO] =
+        "let what was saved lose its hold with time: a time ahead of view->now_ns is "
+        "none, "
+        "and what was spent or latched comes back within a day of any clock; what is "
+        "spent "
+        "for good is no policy's to keep, it ends with the operator's key or budget",
     [ADP_MEND_FEWER_SIGNALS] = "declare no more than 52 signals that are not in the "
                                "dictionary: with those it has, a configuration knows 64",
 };
@@ -347,7 +353,8 @@ static bool has_own_mend(int i)
 static const char *mend_of(int i, const struct adp_slate *slate)
 {
     uint32_t mend = slate->mend < ADP_MENDS ? slate->mend : ADP_MEND_USUAL;
-    return mends[mend] && !has_own_mend(i) ? mends[mend] : checks[i].mend;
+    bool is_said = mend >= ADP_MEND_FEWER_SIGNALS;
+    return mends[mend] && (is_said || !has_own_mend(i)) ? mends[mend] : checks[i].mend;
 }
 
 static void take_result(struct adp_check_result *result, const struct run *run,

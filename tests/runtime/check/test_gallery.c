@@ -17,6 +17,7 @@ static const struct {
     struct adp_check_options options;
 } rows[] = {
     { "in_order", NULL, { 0 } },
+    { "atomic_in_order", NULL, { 0 } },
     { "counts_in_order", NULL, { 0 } },
     { "deep_in_order", NULL, { 0 } },
     { "chances_in_order", NULL, { 0 } },
@@ -198,6 +199,7 @@ static const struct {
     { "b13_getopt", "optind", { 0 } },
     { "b14_caches", "threshold is not ADP_FIXED, but when it changes from 0.5", { 0 } },
     { "b14_when_steady", "with steady at 1", { 0 } },
+    { "c1_plain_count", "all their tickets came back as not run", { 0 } },
     { "c1_scratch", "among 4 threads", { 0 } },
     { "c2_atfork", "in a process that was forked before", { 0 } },
     { "r1_allocates", "allocates memory in decide, on request 1", { 0 } },
@@ -228,6 +230,8 @@ static const struct {
     { "b1_wants_pair", "give parameters that create takes" },
     { "b1_removes_file", "leave files" },
     { "b6_catches_up", "compare before subtracting" },
+    { "b11_believes", "with its layout" },
+    { "b11_believes_time", "lose its hold with time" },
     { "l4_crashes", "touches memory" },
     { "l4_sleeps", "take out what sleeps" },
     { "l4_thinks", "compute tables when" },
