@@ -116,9 +116,11 @@ static const struct check {
       "try_reserve and the SDK's try_box" },
     { "B11", "saved state is the whole state, and no other is believed", 11, "B3 B8",
       "S2 B1", adp_check_saves_and_restores,
-      "save every field that decide reads, with its length and a checksum over it "
-      "(adp_saved_seal); start afresh when they do not match; write nothing when `cap` "
-      "is too small; let tickets name the instance that set them: no two of them are "
+      "save every field that decide reads under any parameter, with its layout, its "
+      "length and a checksum over it (adp_saved_seal); start afresh when one of them "
+      "does "
+      "not match; write nothing when `cap` is too small; let tickets name the instance "
+      "that set them: no two of them are "
       "alike" },
     { "B12", "gates and margin agree with the verdicts", 9, "S1", "S2 B1",
       adp_check_gates_agree,
@@ -193,6 +195,20 @@ static const char *const mends[ADP_MENDS] = {
         "put large tables into what create allocates, and bound how deep it calls "
         "itself: threads of a host may have a quarter of a megabyte of stack, half of it "
         "the host's",
+    [ADP_MEND_GIVE_PARAMETERS] =
+        "give parameters that create takes: admitperf check FILE.so:NAME=VALUE,... "
+        "(where "
+        "the table has no default, or the values given are refused, what is usual cannot "
+        "be guessed)",
+    [ADP_MEND_TAKE_DEFAULTS] = "let create take the defaults of the policy's own table, "
+                               "all at once; where there "
+                               "is none that makes sense declare ADP_REQUIRED",
+    [ADP_MEND_LET_GO] =
+        "let what was saved lose its hold with time: a time ahead of view->now_ns is "
+        "none, "
+        "and what was spent or latched comes back within a day of any clock; what is "
+        "spent "
+        "for good is no policy's to keep, it ends with the operator's key or budget",
     [ADP_MEND_FEWER_SIGNALS] = "declare no more than 52 signals that are not in the "
                                "dictionary: with those it has, a configuration knows 64",
 };
@@ -225,6 +241,7 @@ struct run {
     bool blocked[N_CHECKS];
     struct stat file; /* as it was when it was read, */
     bool changed;     /* and is no more */
+    bool misused;     /* the parameters given are none of the policy's */
     uint32_t signals; /* that the policy declares; 0: not known yet */
 };
 
@@ -336,7 +353,8 @@ static bool has_own_mend(int i)
 static const char *mend_of(int i, const struct adp_slate *slate)
 {
     uint32_t mend = slate->mend < ADP_MENDS ? slate->mend : ADP_MEND_USUAL;
-    return mends[mend] && !has_own_mend(i) ? mends[mend] : checks[i].mend;
+    bool is_said = mend >= ADP_MEND_FEWER_SIGNALS;
+    return mends[mend] && (is_said || !has_own_mend(i)) ? mends[mend] : checks[i].mend;
 }
 
 static void take_result(struct adp_check_result *result, const struct run *run,
@@ -405,6 +423,7 @@ static void ask(struct run *run, int i, struct adp_check_result *result)
     take_result(result, run, &child, &run->died[i]);
     take_measure(run);
     result->mend = mend_of(i, slate);
+    run->misused = run->options.given && slate->misused;
     run->failed[i] = result->status == ADP_CHECK_FAIL;
 }
 
@@ -501,7 +520,8 @@ static bool is_stopped(const struct run *run)
 
 static void run_all(struct run *run)
 {
-    for (int i = 0; i < N_CHECKS && !is_stopped(run) && !run->changed; i++)
+    for (int i = 0; i < N_CHECKS && !is_stopped(run) && !run->changed && !run->misused;
+         i++)
         if (run->wanted[i]) {
             run_one(run, i);
             run->changed = has_changed(run, run->failed[i]);
@@ -581,7 +601,9 @@ int adp_check_run(struct adp_check_report *ret, const char *path,
                                       .scratch = scratch,
                                       .slate = slate };
     run_all(run);
-    if (is_stopped(run))
+    if (run->misused)
+        r = adp_error_set(err, ADP_EINVAL, "%s", ret->results[ret->n - 1].seen);
+    else if (is_stopped(run))
         r = adp_error_set(err, ADP_ESTATE, "stopped by a signal");
     else if (run->changed)
         r = adp_error_at(err, ADP_EINVAL, path, 0, 0, "changed while it was checked");

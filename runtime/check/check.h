@@ -32,10 +32,15 @@
 
 enum adp_check_status { ADP_CHECK_PASS, ADP_CHECK_FAIL, ADP_CHECK_SKIP };
 
+struct adp_policy_setting;
+
 /* Zero: the whole list, as it is meant. */
 struct adp_check_options {
     const char *only;   /* an id: this one, and those it stands on if they fail */
     const char *config; /* what `config:` would hold, as JSON; NULL: none */
+    /* `params:` as an operator would give some of them, in the place of the defaults: they
+     * are what is usual. Borrowed; NULL: none. */
+    const struct adp_policy_setting *given;
     uint64_t budget_ns; /* of decide, at the 99th percentile; 0: measured, not judged */
     uint32_t seed;      /* 0: from the file's bytes */
     uint32_t limit_ms;  /* of each check, for few signals; 0: ADP_CHECK_LIMIT */
@@ -63,8 +68,8 @@ struct adp_check_report {
 
 /* Runs the checks. `path` is absolute; `options` may be NULL. Fills *ret and returns 0,
  * whatever the checks found. ADP_EINVAL: no check is called `only` (the nearest is
- * named), `config` is no JSON object, or the file changed while it was checked, so that
- * nothing in *ret is worth reading; ADP_ESTATE: stopped; ADP_ENOENT, ADP_EABI, ADP_EFULL,
+ * named), `config` is no JSON object, `given` does not fit what the policy declares, or the
+ * file changed while it was checked, so that nothing in *ret is worth reading; ADP_ESTATE: stopped; ADP_ENOENT, ADP_EABI, ADP_EFULL,
  * ADP_EIO: the file cannot be read, or this host can load no copy of it
  * (adp_file_read, adp_copy_create); ADP_ENOMEM. Starts processes: the caller must have one thread.
  * [control] */

@@ -19,6 +19,7 @@ struct judge {
     struct adp_card card;
     bool has_state;   /* judged: the first request of an instance */
     bool by_request;  /* its card says that it assumes something of the request */
+    bool by_replica;  /* it declares that it reads rows of replicas */
     bool tells_p;     /* some verdict has set it */
     uint64_t one_way; /* admitted where gates hold, and not judged */
     uint64_t refused, judged;
@@ -173,14 +174,15 @@ static void judge(struct judge *j, const struct adp_view *v, const struct adp_ve
 }
 
 /* One instance: all of its requests are judged by margin; by gates, if it has a memory,
- * only the first. */
-static void play(struct judge *j, uint64_t *seed, enum adp_values values, uint32_t n)
+ * only the first. `rows`: readings per replica are there. */
+static void play(struct judge *j, uint64_t *seed, enum adp_values values, bool rows,
+                 uint32_t n)
 {
     struct adp_play p;
     struct adp_answer answer;
     double param[ADP_MAX_PARAMS];
     adp_subject_params(j->subject, values, seed, param);
-    struct adp_plan plan = { .seed = adp_subject_next(seed), .no_replicas = true };
+    struct adp_plan plan = { .seed = adp_subject_next(seed), .no_replicas = !rows };
     struct adp_start start = { .param = param };
     if (!adp_subject_takes(j->subject, &start))
         return;
@@ -282,7 +284,7 @@ static void judge_draws(struct judge *j, uint64_t *seed, uint32_t n)
         struct adp_start start = { .param = param };
         struct adp_plan plan = { .seed = adp_subject_next(seed),
                                  .presence = presences[i % WAYS],
-                                 .no_replicas = true };
+                                 .no_replicas = !j->by_replica || i / WAYS % 4 < 2 };
         bool random = i / WAYS % 2;
         adp_subject_params(j->subject, random ? ADP_VALUES_RANDOM : ADP_VALUES_TYPICAL,
                            seed, param);
@@ -317,11 +319,14 @@ void adp_check_gates_agree(struct adp_trial *trial)
     j.has_state = subject.policy->create != NULL;
     j.by_request =
         j.card.metadata_assumed && strcmp(j.card.metadata_assumed, "none") != 0;
+    for (uint32_t i = 0; i < subject.policy->n_signals; i++)
+        j.by_replica |= (adp_loaded_signal(subject.loaded, i).flags & ADP_REPLICAS) != 0;
     bool many = j.has_state && subject.policy->n_gates;
     uint32_t rounds =
         many ? adp_trial_lives(trial, LIVES) : adp_trial_share(trial, ROUNDS);
     for (uint32_t i = 0; i < rounds; i++)
-        play(&j, &seed, i % 4 ? ADP_VALUES_RANDOM : ADP_VALUES_TYPICAL, REQUESTS);
+        play(&j, &seed, i % 4 ? ADP_VALUES_RANDOM : ADP_VALUES_TYPICAL,
+             j.by_replica && i / 4 % 2, REQUESTS);
     /* Two or three instances for each: whose create is slow is asked each way twice. */
     bool slow = trial->create_ms >= 1.0;
     judge_draws(&j, &seed, slow ? FEW_DRAWS : adp_trial_share(trial, DRAWS));

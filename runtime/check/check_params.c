@@ -97,34 +97,73 @@ static void look(const struct adp_subject *subject, struct change *c, struct fin
     }
 }
 
-/* The parameters that are in force before; the first time the usual ones. */
-static void make_before(const struct adp_subject *subject, uint32_t round,
+/* Which parameter is another in a set of adp_subject_set, if not the one that changes. */
+static bool differs_in(const struct change *c, uint32_t set, uint32_t *ret_other)
+{
+    *ret_other = (set - 1) / 2;
+    return set && *ret_other != c->i;
+}
+
+/* The parameters that are in force before: first those of the set, then others around the
+ * one in which it differs. */
+static void make_before(const struct adp_subject *subject, uint32_t set, uint32_t round,
                         struct change *c)
 {
-    adp_subject_params(subject, round ? ADP_VALUES_RANDOM : ADP_VALUES_TYPICAL, &c->seed,
-                       c->before);
-    if (round && !can_be_made(subject, c->before))
-        adp_subject_params(subject, ADP_VALUES_TYPICAL, &c->seed, c->before);
+    double usual[ADP_MAX_PARAMS];
+    uint32_t other;
+    if (!adp_subject_set(subject, set, usual))
+        return;
+    memcpy(c->before, usual, sizeof c->before);
+    if (!round)
+        return;
+    adp_subject_params(subject, ADP_VALUES_RANDOM, &c->seed, c->before);
+    if (differs_in(c, set, &other))
+        c->before[other] = usual[other];
+    if (!can_be_made(subject, c->before))
+        memcpy(c->before, usual, sizeof c->before);
 }
 
 static void must_be_taken(const struct adp_subject *subject, struct change *c,
-                          const char *name)
+                          uint32_t set, const char *name)
 {
     struct finding f = { 0 };
-    char here[200], there[200];
+    char here[200], there[200], with[100] = "";
+    uint32_t other;
     for (uint32_t k = 0; k < ROUNDS * VALUES && !f.taken; k++) {
-        make_before(subject, k / VALUES, c);
+        make_before(subject, set, k / VALUES, c);
         adp_trial_doing(subject->trial, "with %s changed in view->param", name);
         if (pick(subject, c, k % VALUES))
             look(subject, c, &f);
     }
+    if (differs_in(c, set, &other))
+        snprintf(with, sizeof with, ", with %s at %.9g,",
+                 adp_loaded_param(subject->loaded, other).name, c->before[other]);
     if (f.passed_over && !f.taken)
         adp_trial_fail(
             subject->trial,
-            "%s is not ADP_FIXED, but when it changes from %.9g to %.9g in view->param "
+            "%s is not ADP_FIXED, but when it changes from %.9g to %.9g in view->param%s "
             "nothing does: on request %u it %s, a new instance with %.9g %s",
-            name, f.from, f.to, f.at + 1, adp_verdict_words(&f.live, here, sizeof here),
-            f.to, adp_verdict_words(&f.fresh, there, sizeof there));
+            name, f.from, f.to, with, f.at + 1,
+            adp_verdict_words(&f.live, here, sizeof here), f.to,
+            adp_verdict_words(&f.fresh, there, sizeof there));
+}
+
+/* The usual set, those where a switch is turned over, and of the rest every so manieth. */
+static void take_each_set(const struct adp_subject *subject, struct change *c,
+                          const char *name)
+{
+    enum { SOME = 6 };
+    uint32_t sets = adp_subject_sets(subject), every = sets / SOME + 1, other;
+    double param[ADP_MAX_PARAMS];
+    must_be_taken(subject, c, 0, name);
+    for (uint32_t set = 1; set < sets; set++) {
+        if (!differs_in(c, set, &other) || !adp_subject_set(subject, set, param) ||
+            !can_be_made(subject, param))
+            continue;
+        bool is_switch = adp_loaded_param(subject->loaded, other).kind == ADP_BOOL;
+        if (is_switch || (set + c->i) % every == 0)
+            must_be_taken(subject, c, set, name);
+    }
 }
 
 void adp_check_takes_changed_parameters(struct adp_trial *trial)
@@ -143,7 +182,7 @@ void adp_check_takes_changed_parameters(struct adp_trial *trial)
         struct adp_param p = adp_loaded_param(subject.loaded, c.i);
         if (p.flags & ADP_FIXED)
             continue;
-        must_be_taken(&subject, &c, p.name);
+        take_each_set(&subject, &c, p.name);
         asked++;
     }
     if (!asked)

@@ -451,6 +451,8 @@ static void must_recover(struct reload *r)
         recovers = !refuses_most(l) && (!i || l.there);
     }
     close_scene(r, fresh);
+    if (!recovers && !r->subject->policy->outcome)
+        adp_trial_mend(r->trial, ADP_MEND_LET_GO); /* no ticket holds anything */
     if (!recovers)
         adp_trial_fail(
             r->trial,

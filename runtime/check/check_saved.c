@@ -5,12 +5,15 @@
 
 #include "runtime/check/traffic.h"
 
+#include <admitperf/state.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { REQUESTS = 1500, AFTERWARDS = 400, USUAL_PENDING = 32 };
+/* A prime number before the save: a count that is forgotten is not where it would be by
+ * chance. */
+enum { REQUESTS = 1511, AFTERWARDS = 400, USUAL_PENDING = 32 };
 
 /* Memory that ends at a page which nobody may touch. */
 struct room {
@@ -91,7 +94,7 @@ static uint64_t save_whole(struct adp_play *play, struct room room, unsigned cha
 static void grow_up(struct adp_play *play, const struct adp_subject *subject,
                     const double *param, uint64_t seed)
 {
-    struct adp_plan plan = { .seed = seed };
+    struct adp_plan plan = { .seed = seed, .rough = true };
     struct adp_start start = { .param = param };
     adp_play_open(play, subject, &plan, &start);
     for (uint32_t i = 0; i < REQUESTS; i++)
@@ -100,11 +103,15 @@ static void grow_up(struct adp_play *play, const struct adp_subject *subject,
 }
 
 /* Three of the same past: one left alone, one that was saved and one made of what was
- * saved go on alike. */
+ * saved go on alike. `with`: what is special about the parameters, or "". */
 static uint64_t check_whole(const struct adp_subject *subject, const double *param,
-                            uint64_t seed, struct room room, unsigned char **ret)
+                            uint64_t seed, struct room room, const char *with,
+                            unsigned char **ret)
 {
     struct adp_play alone, saved, restored;
+    char but_saved[160], but_restored[160];
+    snprintf(but_saved, sizeof but_saved, "but one that was saved%s", with);
+    snprintf(but_restored, sizeof but_restored, "but one that was restored%s", with);
     grow_up(&alone, subject, param, seed);
     grow_up(&saved, subject, param, seed);
     uint64_t len = save_whole(&saved, room, ret);
@@ -113,10 +120,8 @@ static uint64_t check_whole(const struct adp_subject *subject, const double *par
     adp_subject_must_create(&restored.instance, subject, &from);
     for (uint32_t i = 0; i < AFTERWARDS; i++) {
         struct adp_said here = adp_play_step(&alone);
-        must_be_same(subject->trial, i, here, adp_play_step(&saved),
-                     "but one that was saved");
-        must_be_same(subject->trial, i, here, adp_play_step(&restored),
-                     "but one that was restored");
+        must_be_same(subject->trial, i, here, adp_play_step(&saved), but_saved);
+        must_be_same(subject->trial, i, here, adp_play_step(&restored), but_restored);
     }
     adp_play_close(&alone);
     adp_play_close(&saved);
@@ -144,7 +149,9 @@ static void go_on(struct adp_play *p, uint32_t n)
 static void check_forerunner(const struct adp_subject *subject, const double *param,
                              uint64_t seed, struct room room)
 {
-    struct adp_plan plan = { .seed = seed, .every_end = true, .pending = 200 };
+    struct adp_plan plan = {
+        .seed = seed, .every_end = true, .rough = true, .pending = 200
+    };
     struct adp_start start = { .param = param };
     struct adp_play play;
     adp_trial_doing(subject->trial, "with outcomes of its forerunner's tickets");
@@ -221,7 +228,9 @@ static void check_other_clock(const struct adp_subject *subject, const double *p
                               struct room room)
 {
     const uint64_t years_ns = UINT64_C(3) * 365 * 86400 * 1000000000u;
-    struct adp_plan plan = { .seed = subject->trial->seed, .start_ns = years_ns };
+    struct adp_plan plan = { .seed = subject->trial->seed,
+                             .rough = true,
+                             .start_ns = years_ns };
     struct adp_start nothing = { .param = param };
     struct adp_play play;
     adp_play_open(&play, subject, &plan, &nothing);
@@ -230,6 +239,7 @@ static void check_other_clock(const struct adp_subject *subject, const double *p
     struct adp_start start = start_from(&play, param, room);
     adp_play_close(&play);
     adp_trial_doing(subject->trial, "restored under a clock that has begun again");
+    adp_trial_mend(subject->trial, ADP_MEND_LET_GO);
     /* Where nothing is read, nothing that comes later puts it right. */
     for (int calm = 0; calm < 2; calm++) {
         plan.presence = calm ? ADP_PRESENCE_NONE : ADP_PRESENCE_MIXED;
@@ -242,68 +252,174 @@ static void check_other_clock(const struct adp_subject *subject, const double *p
                               "restored under a clock that has begun again");
         adp_play_close(&play);
     }
+    adp_trial_mend(subject->trial, ADP_MEND_USUAL);
     adp_trial_plain(subject->trial);
 }
 
-/* --- bytes that no save has written --- */
+/* --- bytes that no save has written ---
+ *
+ * Believed whole or not at all (the header, of setup.saved): whatever is not what was saved,
+ * byte for byte, makes an instance that starts afresh, or none and a reason. */
 
-static void must_start_afresh(const struct adp_subject *subject, const double *param,
-                              const void *bytes, uint64_t len, const char *what)
+/* What a new instance answers; those that are given something else are held against it. */
+struct afresh {
+    const struct adp_subject *subject;
+    const double *param;
+    struct adp_said said[AFTERWARDS];
+};
+
+static void start_afresh(struct afresh *ret, const struct adp_subject *subject,
+                         const double *param)
 {
-    struct adp_trial *trial = subject->trial;
-    struct adp_plan plan = { .seed = trial->seed };
+    struct adp_plan plan = { .seed = subject->trial->seed };
     struct adp_start nothing = { .param = param };
-    struct adp_start start = { .param = param, .saved = bytes, .saved_len = len };
-    struct adp_play fresh, fooled;
-    char how[120];
+    ret->subject = subject;
+    ret->param = param;
+    adp_play_all(subject, &plan, &nothing, ret->said, AFTERWARDS);
+}
+
+static void must_start_afresh(const struct afresh *fresh, const void *bytes, uint64_t len,
+                              uint32_t n, const char *what)
+{
+    struct adp_trial *trial = fresh->subject->trial;
+    struct adp_plan plan = { .seed = trial->seed };
+    struct adp_start start = { .param = fresh->param, .saved = bytes, .saved_len = len };
+    struct adp_play fooled = { .subject = fresh->subject };
+    char how[160];
     adp_trial_doing(trial, "with %s for its state", what);
-    adp_play_open(&fresh, subject, &plan, &nothing);
-    fooled = fresh;
-    adp_subject_create(&fooled.instance, subject, &start);
+    adp_traffic_init(&fooled.traffic, fresh->subject, &plan, fresh->param);
+    adp_subject_create(&fooled.instance, fresh->subject, &start);
     if (!fooled.instance.made && !fooled.instance.error[0])
         adp_trial_fail(trial, "create refuses %s without saying why", what);
     snprintf(how, sizeof how, "but one that was given %s for its state", what);
-    for (uint32_t i = 0; fooled.instance.made && i < AFTERWARDS; i++) {
-        struct adp_said here = adp_play_step(&fresh);
-        must_be_same(trial, i, here, adp_play_step(&fooled), how);
-    }
+    for (uint32_t i = 0; fooled.instance.made && i < n; i++)
+        must_be_same(trial, i, fresh->said[i], adp_play_step(&fooled), how);
     if (fooled.instance.made)
         adp_play_close(&fooled);
-    adp_play_close(&fresh);
     adp_trial_plain(trial);
+}
+
+/* One bit of what was saved turned over: each, or a sample of which half is in the first
+ * bytes, where lengths and numbers of layouts are. */
+static void check_damaged(const struct afresh *fresh, unsigned char *blob, uint64_t len,
+                          uint32_t most, uint64_t *seed)
+{
+    enum { HEAD = 64, ASKED = 100, BITS = 8 };
+    uint64_t bits = len * BITS, head = len < HEAD ? len : HEAD;
+    uint32_t n = bits < most ? (uint32_t)bits : most;
+    char what[100];
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t at = i, dice = adp_subject_next(seed);
+        if (bits > most)
+            at = i % 2 ? dice % bits : i / 2 % head * BITS + dice % BITS;
+        unsigned char *byte = &blob[at / BITS], bit = (unsigned char)(1u << at % BITS);
+        snprintf(what, sizeof what, "what was saved, bit %llu of byte %llu turned over,",
+                 (unsigned long long)(at % BITS), (unsigned long long)(at / BITS) + 1);
+        *byte ^= bit;
+        must_start_afresh(fresh, blob, len, ASKED, what);
+        *byte ^= bit;
+    }
+}
+
+/* At each length, or at so many of them. */
+static void check_cut(const struct afresh *fresh, const unsigned char *blob, uint64_t len,
+                      uint32_t most)
+{
+    enum {
+        ENDS = 8
+    }; /* next to the end, where a length that was not looked at is short */
+    char what[80];
+    uint32_t n = len < most ? (uint32_t)len : most;
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t at = i * len / n;
+        if (len > n && i + ENDS >= n)
+            at = len - (n - i);
+        snprintf(what, sizeof what, "the first %llu of %llu saved bytes",
+                 (unsigned long long)at, (unsigned long long)len);
+        must_start_afresh(fresh, blob, at, AFTERWARDS, what);
+    }
+}
+
+/* Whose bytes begin with a part of the SDK's: sealed anew as of another version, whose layout
+ * has a number that is far from theirs. */
+static void check_other_version(const struct afresh *fresh, unsigned char *blob,
+                                uint64_t len)
+{
+    const uint32_t FAR = UINT32_C(0x5a5a0000);
+    struct adp_saved head;
+    uint64_t body;
+    if (len < sizeof head)
+        return;
+    memcpy(&head, blob, sizeof head);
+    if (!adp_saved_open(blob, len, head.layout, &body))
+        return;
+    adp_saved_seal(blob, head.layout ^ FAR, body);
+    must_start_afresh(fresh, blob, len, AFTERWARDS,
+                      "what was saved, as if another version's (another layout),");
+    memcpy(blob, &head, sizeof head);
 }
 
 static void check_foreign(const struct adp_subject *subject, const double *param,
                           const unsigned char *saved, uint64_t len)
 {
-    enum { BLOBS = 6, LONGEST = 1 << 16 };
-    uint64_t seed = subject->trial->seed;
-    const uint64_t cuts[] = { 1, 8, len / 4, len / 2, len < 8 ? 0 : len - 8, len - 1 };
+    enum { BLOBS = 6, LONGEST = 1 << 16, FLIPS = 256, CUTS = 48 };
+    struct adp_trial *trial = subject->trial;
+    uint64_t seed = trial->seed;
     unsigned char *blob = malloc(len < LONGEST ? LONGEST : len);
+    struct afresh *fresh = adp_trial_shared(trial, sizeof *fresh);
     char what[80];
     if (!blob)
-        adp_trial_skip(subject->trial, "out of memory");
-    must_start_afresh(subject, param, blob, 0, "no bytes at all");
-    for (size_t i = 0; len && i < sizeof cuts / sizeof cuts[0]; i++) {
-        if (cuts[i] >= len)
-            continue;
-        snprintf(what, sizeof what, "the first %llu of %llu saved bytes",
-                 (unsigned long long)cuts[i], (unsigned long long)len);
-        memcpy(blob, saved, cuts[i]);
-        must_start_afresh(subject, param, blob, cuts[i], what);
-    }
+        adp_trial_skip(trial, "out of memory");
+    start_afresh(fresh, subject, param);
+    must_start_afresh(fresh, blob, 0, AFTERWARDS, "no bytes at all");
     for (uint32_t i = 0; i < BLOBS; i++) {
         uint64_t size =
             i < BLOBS / 2 && len ? len : 1 + adp_subject_next(&seed) % LONGEST;
         for (uint64_t k = 0; k < size; k++)
             blob[k] = (unsigned char)adp_subject_next(&seed);
         snprintf(what, sizeof what, "%llu bytes at random", (unsigned long long)size);
-        must_start_afresh(subject, param, blob, size, what);
+        must_start_afresh(fresh, blob, size, AFTERWARDS, what);
     }
     memset(blob, 0, LONGEST);
     if (len)
-        must_start_afresh(subject, param, blob, len < LONGEST ? len : LONGEST, "zeroes");
+        must_start_afresh(fresh, blob, len < LONGEST ? len : LONGEST, AFTERWARDS,
+                          "zeroes");
+    memcpy(blob, saved, len);
+    check_cut(fresh, blob, len, adp_trial_lives(trial, CUTS));
+    check_other_version(fresh, blob, len);
+    check_damaged(fresh, blob, len, adp_trial_lives(trial, FLIPS), &seed);
     free(blob);
+}
+
+/* With every parameter another, one at a time: there may be state that matters there alone.
+ * Of many, some. */
+static void check_each_set(const struct adp_subject *subject, uint64_t *seed,
+                           struct room room)
+{
+    enum { MOST = 40 };
+    double param[ADP_MAX_PARAMS];
+    char with[120];
+    struct adp_start start = { .param = param };
+    uint32_t sets = adp_subject_sets(subject);
+    uint32_t most = adp_trial_share(subject->trial, MOST), done = 0;
+    uint32_t from = (uint32_t)(adp_subject_next(seed) % sets);
+    for (uint32_t pass = 0; pass < 2; pass++)
+        for (uint32_t k = 0; k < sets && done < most; k++) {
+            uint32_t which = (from + k) % sets;
+            struct adp_param p = { 0 };
+            unsigned char *saved;
+            if (which)
+                p = adp_loaded_param(subject->loaded, (which - 1) / 2);
+            if (!which || (p.kind == ADP_BOOL) != !pass ||
+                !adp_subject_set(subject, which, param) ||
+                !adp_subject_takes(subject, &start))
+                continue;
+            snprintf(with, sizeof with, " with %s at %.9g", p.name,
+                     param[(which - 1) / 2]);
+            check_whole(subject, param, adp_subject_next(seed), room, with, &saved);
+            free(saved);
+            done++;
+        }
 }
 
 void adp_check_saves_and_restores(struct adp_trial *trial)
@@ -311,26 +427,25 @@ void adp_check_saves_and_restores(struct adp_trial *trial)
     enum { ROUNDS = 4 };
     struct adp_subject subject;
     double param[ADP_MAX_PARAMS];
-    uint64_t seed = trial->seed;
+    uint64_t seed = trial->seed, len = 0;
     adp_subject_load(&subject, trial, trial->path);
     if (!subject.policy->save)
         adp_trial_skip(trial, "it saves nothing");
     struct room room = make_room(trial, subject.policy->max_saved);
+    adp_subject_params(&subject, ADP_VALUES_TYPICAL, &seed, param);
     for (uint32_t round = 0; round < adp_trial_share(trial, ROUNDS); round++) {
         unsigned char *saved;
-        adp_subject_params(&subject, ADP_VALUES_TYPICAL, &seed, param);
-        uint64_t len =
-            check_whole(&subject, param, adp_subject_next(&seed), room, &saved);
+        len = check_whole(&subject, param, adp_subject_next(&seed), room, "", &saved);
         check_other_clock(&subject, param, room);
         if (subject.policy->outcome) {
             check_forerunner(&subject, param, adp_subject_next(&seed), room);
             check_late(&subject, param, adp_subject_next(&seed), room);
         }
-        if (!round) {
+        if (!round)
             check_foreign(&subject, param, saved, len);
-            adp_trial_note(trial, "%llu bytes of at most %u", (unsigned long long)len,
-                           subject.policy->max_saved);
-        }
         free(saved);
     }
+    check_each_set(&subject, &seed, room);
+    adp_trial_note(trial, "%llu bytes of at most %u", (unsigned long long)len,
+                   subject.policy->max_saved);
 }

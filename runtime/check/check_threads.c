@@ -135,7 +135,8 @@ static void disturb(struct crowd *crowd, const pthread_t *threads)
     atomic_store(&crowd->over, true);
 }
 
-static void start(struct adp_trial *trial, struct crowd *crowd, struct member *members)
+static void start(struct adp_trial *trial, struct crowd *crowd, struct member *members,
+                  void *(*work)(void *member))
 {
     struct sigaction action = { .sa_handler = stand_aside, .sa_flags = SA_RESTART };
     pthread_t threads[THREADS];
@@ -143,11 +144,123 @@ static void start(struct adp_trial *trial, struct crowd *crowd, struct member *m
     sigaction(SIGUSR1, &action, NULL);
     atomic_store(&disturbed, crowd);
     for (int i = 0; i < THREADS; i++)
-        if (pthread_create(&threads[i], NULL, run, &members[i]) != 0)
+        if (pthread_create(&threads[i], NULL, work, &members[i]) != 0)
             adp_trial_skip(trial, "no threads can be made");
     disturb(crowd, threads);
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
+}
+
+/* --- what is held when all has come back ---
+ *
+ * A count that is no more than ++ and -- loses some where threads meet, and a request that
+ * did not run leaves nothing else behind: ten years later there is room for as many as in a
+ * new instance. Where one thread alone leaves less, too, the policy has another reason. */
+
+enum { ROOM = ADP_TRAFFIC_PENDING, UNTIL_FULL = 8, ALONE = 20000 };
+
+static bool ask_and_return(const struct adp_subject *subject, void *self,
+                           const struct adp_view *view)
+{
+    struct adp_answer a = { .verdict = { .size = sizeof a.verdict,
+                                         .binding = ADP_NONE } };
+    subject->policy->decide(self, view, &a.verdict);
+    struct adp_outcome o = { .size = sizeof o,
+                             .kind = ADP_NOT_RUN,
+                             .ticket = a.verdict.ticket,
+                             .now_ns = view->now_ns };
+    if (o.ticket)
+        subject->policy->outcome(self, &o);
+    return o.ticket != 0;
+}
+
+/* One request over and over: most of the time is spent where they can meet. */
+static void *run_one(void *ctx)
+{
+    struct member *m = ctx;
+    struct crowd *crowd = m->crowd;
+    struct adp_traffic t;
+    adp_traffic_init(&t, crowd->subject, &m->plan, m->param);
+    const struct adp_view *view = adp_traffic_next(&t);
+    pthread_barrier_wait(&crowd->start);
+    while (!atomic_load_explicit(&crowd->over, memory_order_relaxed)) {
+        ask_and_return(crowd->subject, crowd->instance->self, view);
+        atomic_fetch_add_explicit(&crowd->turns, 1, memory_order_relaxed);
+    }
+    return NULL;
+}
+
+/* How many of one request it takes, ten years on; they come back. */
+static uint32_t room_in(const struct adp_subject *subject,
+                        const struct adp_instance *instance, const struct member *m)
+{
+    const uint64_t years_ns = UINT64_C(10) * 365 * 86400 * 1000000000u;
+    uint64_t *held = adp_trial_shared(subject->trial, ROOM * sizeof *held);
+    struct adp_traffic t;
+    struct adp_answer answer;
+    uint32_t n = 0;
+    adp_traffic_init(&t, subject, &m->plan, m->param);
+    t.now_ns += years_ns;
+    const struct adp_view *view = adp_traffic_next(&t);
+    for (uint32_t refused = 0; refused < UNTIL_FULL && n < ROOM; refused++) {
+        adp_subject_decide(subject, instance, view, &answer);
+        if (answer.verdict.action != ADP_ADMIT || !answer.verdict.ticket)
+            continue;
+        held[n++] = answer.verdict.ticket;
+        refused = 0;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        adp_subject_settle(subject, instance, held[i], ADP_NOT_RUN, view->now_ns);
+    return n;
+}
+
+/* In an instance of its own; asked before by nobody, or by one thread. */
+static uint32_t room_alone(const struct adp_subject *subject, const struct member *m,
+                           uint32_t asked)
+{
+    struct adp_start start = { .param = m->param };
+    struct adp_instance instance;
+    struct adp_traffic t;
+    adp_subject_must_create(&instance, subject, &start);
+    adp_traffic_init(&t, subject, &m->plan, m->param);
+    const struct adp_view *view = adp_traffic_next(&t);
+    for (uint32_t i = 0; i < asked; i++)
+        ask_and_return(subject, instance.self, view);
+    uint32_t n = room_in(subject, &instance, m);
+    adp_subject_destroy(subject, &instance);
+    return n;
+}
+
+/* In full, whatever the share: of a few meetings none may lose anything. */
+static void must_hold_nothing(struct adp_trial *trial, const struct adp_subject *subject,
+                              struct member *members)
+{
+    struct adp_instance instance;
+    struct crowd crowd = { .subject = subject,
+                           .instance = &instance,
+                           .span_ns = MILLISECONDS * UINT64_C(1000000),
+                           .least_turns = DECISIONS,
+                           .least_stops = STOPS };
+    struct adp_start one = { .param = members[0].param };
+    for (int i = 0; i < THREADS; i++) {
+        members[i].crowd = &crowd;
+        members[i].plan.presence = ADP_PRESENCE_NONE;
+        members[i].plan.no_edges = true;
+    }
+    uint32_t room = room_alone(subject, &members[0], 0);
+    if (!room || room == ROOM || room_alone(subject, &members[0], ALONE) != room)
+        return;
+    adp_subject_must_create(&instance, subject, &one);
+    pthread_barrier_init(&crowd.start, NULL, THREADS);
+    start(trial, &crowd, members, run_one);
+    uint32_t left = room_in(subject, &instance, &members[0]);
+    adp_subject_destroy(subject, &instance);
+    if (left != room)
+        adp_trial_fail(
+            trial,
+            "%d threads have asked it, all their tickets came back as not run, "
+            "and it has room for %u requests, a new instance for %u",
+            THREADS, left, room);
 }
 
 void adp_check_is_concurrent(struct adp_trial *trial)
@@ -179,8 +292,10 @@ void adp_check_is_concurrent(struct adp_trial *trial)
     crowd.least_turns = adp_trial_share(trial, DECISIONS);
     crowd.least_stops = adp_trial_share(trial, STOPS);
     adp_trial_at(trial, ADP_CALL_DECIDE);
-    start(trial, &crowd, members);
+    start(trial, &crowd, members, run);
     adp_subject_destroy(&subject, &instance);
+    if (subject.policy->outcome && !crowd.stateless)
+        must_hold_nothing(trial, &subject, members);
     adp_trial_note(trial, "%llu decisions of %d threads%s",
                    (unsigned long long)crowd.turns, THREADS,
                    crowd.stateless ? ", each as it is alone" : "");

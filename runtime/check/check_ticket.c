@@ -119,6 +119,7 @@ static void check_settles(const struct adp_subject *subject, enum adp_values val
         /* A prompt of 2^64 tokens may well count for ten years. */
         struct adp_plan plan = { .seed = adp_subject_next(seed),
                                  .no_edges = true,
+                                 .rough = true,
                                  .only_end = rows[i].end };
         struct adp_play p;
         adp_trial_doing(subject->trial, "%s", rows[i].how);
@@ -231,6 +232,7 @@ void adp_check_takes_tickets_back(struct adp_trial *trial)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct adp_plan plan = rows[i].plan;
         plan.seed = adp_subject_next(&seed);
+        plan.rough = true;
         adp_trial_doing(trial, "%s", rows[i].doing);
         settled += play(&subject, param, &plan, n, rows[i].end);
     }

@@ -79,9 +79,10 @@ void adp_check_verdicts_are_usable(struct adp_trial *trial)
 
 enum at { AT_LO, AT_HI, AT_DEFAULT };
 
-static double bound(const struct adp_param *p, enum at at)
+static double bound(const struct adp_subject *subject, uint32_t i, enum at at)
 {
-    return at == AT_LO ? p->lo : at == AT_HI ? p->hi : adp_subject_typical(p);
+    struct adp_param p = adp_loaded_param(subject->loaded, i);
+    return at == AT_LO ? p.lo : at == AT_HI ? p.hi : subject->usual[i];
 }
 
 void adp_check_parameters_at_bounds(struct adp_trial *trial)
@@ -98,10 +99,8 @@ void adp_check_parameters_at_bounds(struct adp_trial *trial)
     /* Each alone, then all of them. */
     for (uint32_t k = 0; k <= n; k++)
         for (enum at at = AT_LO; at <= AT_HI; at++) {
-            for (uint32_t i = 0; i < n; i++) {
-                struct adp_param p = adp_loaded_param(subject.loaded, i);
-                param[i] = bound(&p, k == n || k == i ? at : AT_DEFAULT);
-            }
+            for (uint32_t i = 0; i < n; i++)
+                param[i] = bound(&subject, i, k == n || k == i ? at : AT_DEFAULT);
             adp_trial_doing(trial, "with %s %s",
                             k < n ? adp_loaded_param(subject.loaded, k).name
                                   : "every parameter",

@@ -6,12 +6,16 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <malloc.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
+#include <wchar.h>
 
 #if defined __x86_64__
 enum { SLOT = R_X86_64_JUMP_SLOT, DATA = R_X86_64_GLOB_DAT, WORD = R_X86_64_64 };
@@ -142,6 +146,24 @@ static int hook_posix_memalign(void **ret, size_t alignment, size_t n)
     return r;
 }
 
+static void *hook_memalign(size_t alignment, size_t n)
+{
+    void *at = may_allocate() ? memalign(alignment, n) : NULL;
+    note_block((uintptr_t)at, n);
+    return at;
+}
+
+static void *hook_valloc(size_t n)
+{
+    return hook_memalign((size_t)sysconf(_SC_PAGESIZE), n);
+}
+
+static void *hook_pvalloc(size_t n)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    return hook_memalign(page, n > SIZE_MAX - page ? n : (n + page - 1) & ~(page - 1));
+}
+
 static char *hook_strndup(const char *text, size_t most)
 {
     size_t n = strnlen(text, most);
@@ -162,6 +184,105 @@ static void hook_free(void *at)
 {
     forget_block((uintptr_t)at);
     free(at);
+}
+
+/* --- what libc allocates for the policy ---
+ *
+ * libc reaches malloc through slots of its own. While the policy is called what goes through
+ * these is counted, and may fail; that it is given back is held against the policy only where
+ * libc hands it out to be freed (asprintf, getline): the rest libc may keep for itself. */
+
+static bool is_in_call(void)
+{
+    return atomic_load_explicit(&hooks.trial->slate->call, memory_order_relaxed) >=
+           ADP_CALL_CREATE;
+}
+
+static bool may_allocate_inside(void)
+{
+    return !is_in_call() || may_allocate();
+}
+
+static void *inner_malloc(size_t n)
+{
+    return may_allocate_inside() ? malloc(n) : NULL;
+}
+
+static void *inner_calloc(size_t n, size_t size)
+{
+    return may_allocate_inside() ? calloc(n, size) : NULL;
+}
+
+static bool is_noted(const void *at)
+{
+    return at && place_of((uintptr_t)at)->at;
+}
+
+static void *inner_realloc(void *old, size_t n)
+{
+    if (is_noted(old))
+        return hook_realloc(old, n);
+    return may_allocate_inside() ? realloc(old, n) : NULL;
+}
+
+static __attribute__((format(printf, 2, 0))) int
+hook_vasprintf(char **ret, const char *format, va_list args)
+{
+    int n = vasprintf(ret, format, args);
+    if (n >= 0)
+        note_block((uintptr_t)*ret, (size_t)n + 1);
+    return n;
+}
+
+static __attribute__((format(printf, 2, 3))) int hook_asprintf(char **ret,
+                                                               const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int n = hook_vasprintf(ret, format, args);
+    va_end(args);
+    return n;
+}
+
+/* As the compiler has it with _FORTIFY_SOURCE. */
+static __attribute__((format(printf, 3, 0))) int
+hook_vasprintf_chk(char **ret, int flag, const char *format, va_list args)
+{
+    (void)flag;
+    return hook_vasprintf(ret, format, args);
+}
+
+static __attribute__((format(printf, 3, 4))) int
+hook_asprintf_chk(char **ret, int flag, const char *format, ...)
+{
+    va_list args;
+    (void)flag;
+    va_start(args, format);
+    int n = hook_vasprintf(ret, format, args);
+    va_end(args);
+    return n;
+}
+
+static ssize_t hook_getdelim(char **line, size_t *cap, int end, FILE *from)
+{
+    ssize_t n = getdelim(line, cap, end, from);
+    if (*line && !is_noted(*line))
+        note_block((uintptr_t)*line, *cap);
+    return n;
+}
+
+static ssize_t hook_getline(char **line, size_t *cap, FILE *from)
+{
+    return hook_getdelim(line, cap, '\n', from);
+}
+
+static wchar_t *hook_wcsdup(const wchar_t *text)
+{
+    size_t bytes = (wcslen(text) + 1) * sizeof *text;
+    wchar_t *at = hook_malloc(bytes);
+    if (at)
+        memcpy(at, text, bytes);
+    return at;
 }
 
 static void *hook_mmap(void *at, size_t n, int protection, int flags, int fd, off_t from)
@@ -250,6 +371,13 @@ static clock_t still_work(void)
     X(secure_getenv)                                                                     \
     X(setenv)                                                                            \
     X(putenv)                                                                            \
+    X(uname)                                                                             \
+    X(gethostname)                                                                       \
+    X(gethostid)                                                                         \
+    X(sysinfo)                                                                           \
+    X(getloadavg)                                                                        \
+    X(get_nprocs)                                                                        \
+    X(sched_getcpu)                                                                      \
     X(setlocale)                                                                         \
     X(open)                                                                              \
     X(open64)                                                                            \
@@ -287,18 +415,63 @@ struct hook {
     void (*to)(void);
 };
 
+/* What this processor can do may be asked. */
+static unsigned long tell_auxval(unsigned long type)
+{
+    if (type == AT_RANDOM)
+        forbidden("getauxval(AT_RANDOM)");
+    return getauxval(type);
+}
+
 #define ROW(name) { #name, outside_##name },
-static const struct hook outside_hooks[] = { OUTSIDE(ROW) { NULL, NULL } };
+static const struct hook outside_hooks[] = {
+    OUTSIDE(ROW) { "getauxval", (void (*)(void))tell_auxval }, { NULL, NULL }
+};
 
 #define MEMORY(name)                                                                     \
     {                                                                                    \
 #name, (void (*)(void))hook_##name                                               \
     }
+#define MEMORY_AS(word, name)                                                            \
+    {                                                                                    \
+        word, (void (*)(void))hook_##name                                                \
+    }
 static const struct hook memory_hooks[] = {
-    MEMORY(malloc),       MEMORY(calloc),        MEMORY(realloc),
-    MEMORY(reallocarray), MEMORY(aligned_alloc), MEMORY(posix_memalign),
-    MEMORY(strdup),       MEMORY(strndup),       MEMORY(free),
-    MEMORY(munmap),       MEMORY(mmap),          { "mmap64", (void (*)(void))hook_mmap },
+    MEMORY(malloc),
+    MEMORY(calloc),
+    MEMORY(realloc),
+    MEMORY(reallocarray),
+    MEMORY(aligned_alloc),
+    MEMORY(posix_memalign),
+    MEMORY(strdup),
+    MEMORY(strndup),
+    MEMORY(free),
+    MEMORY(munmap),
+    MEMORY(mmap),
+    MEMORY_AS("mmap64", mmap),
+    MEMORY(memalign),
+    MEMORY(valloc),
+    MEMORY(pvalloc),
+    MEMORY(asprintf),
+    MEMORY(vasprintf),
+    MEMORY_AS("__asprintf", asprintf),
+    MEMORY(getline),
+    MEMORY(getdelim),
+    MEMORY_AS("__getdelim", getdelim),
+    MEMORY(wcsdup),
+    MEMORY_AS("__strdup", strdup),
+    MEMORY_AS("__strndup", strndup),
+    MEMORY_AS("__asprintf_chk", asprintf_chk),
+    MEMORY_AS("__vasprintf_chk", vasprintf_chk),
+    { NULL, NULL },
+};
+
+/* In libc itself. */
+static const struct hook inner_hooks[] = {
+    { "malloc", (void (*)(void))inner_malloc },
+    { "calloc", (void (*)(void))inner_calloc },
+    { "realloc", (void (*)(void))inner_realloc },
+    { "free", (void (*)(void))hook_free },
     { NULL, NULL },
 };
 
@@ -373,10 +546,20 @@ static void hook_object(const struct object *o, const struct hook *table)
         }
 }
 
-static bool is_the_policys(const struct dl_phdr_info *info)
+static const char *base_of(const struct dl_phdr_info *info)
 {
     const char *base = strrchr(info->dlpi_name, '/');
-    base = base ? base + 1 : info->dlpi_name;
+    return base ? base + 1 : info->dlpi_name;
+}
+
+static bool is_libc(const struct dl_phdr_info *info)
+{
+    return strncmp(base_of(info), "libc.so.", 8) == 0;
+}
+
+static bool is_the_policys(const struct dl_phdr_info *info)
+{
+    const char *base = base_of(info);
     if (strncmp(base, "libstdc++.", 10) == 0 || strncmp(base, "libgcc_s.", 9) == 0)
         return true;
     for (uint32_t i = 0; i < hooks.n_before; i++)
@@ -389,7 +572,9 @@ static int hook_one(struct dl_phdr_info *info, size_t size, void *table)
 {
     struct object o;
     (void)size;
-    if (!is_the_policys(info))
+    if (table == memory_hooks && is_libc(info))
+        table = (void *)inner_hooks;
+    else if (!is_the_policys(info))
         return 0;
     const ElfW(Dyn) *dynamic = adp_dynamic_of(info);
     if (dynamic) {

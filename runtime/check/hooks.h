@@ -3,9 +3,8 @@
  * and libraries that came with it, reach malloc, clock_gettime and the like are pointed at
  * functions here. Nobody else's calls are touched.
  *
- *  1. Only what goes through such a slot is seen. A read of the cycle counter, or what
- *     libc allocates for itself, is not; answers that differ, and memory that grows, are
- *     what is left to see those by.
+ *  1. Only what goes through such a slot is seen. A read of the cycle counter is not;
+ *     answers that differ are what is left to see it by.
  *  2. One process, one thread, for good: for the child of a check. */
 #ifndef ADP_RUNTIME_CHECK_HOOKS_H
 #define ADP_RUNTIME_CHECK_HOOKS_H
@@ -18,7 +17,7 @@
  * through which C++ allocates. To be called before the policy is loaded. */
 void adp_hooks_prepare(struct adp_trial *trial);
 
-/* From now on the policy allocates through us. */
+/* From now on the policy allocates through us, and libc while the policy calls it. */
 void adp_hooks_watch_memory(void);
 
 struct adp_memory {

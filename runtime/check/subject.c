@@ -4,6 +4,7 @@
 
 #include "runtime/check/timing.h"
 #include "runtime/check/trap.h"
+#include "runtime/host/params.h"
 
 #include <math.h>
 #include <string.h>
@@ -29,6 +30,53 @@ int adp_subject_signals(struct adp_signals **ret, const struct adp_loaded *loade
     return r;
 }
 
+/* A range that spans orders of magnitude is searched by orders of magnitude: the middle
+ * of [0, 1e9] waiting requests is a threshold that nothing reaches. */
+static double inside(const struct adp_param *p, double unit)
+{
+    double span = p->hi - p->lo;
+    double at = span <= 1000.0 ? span * unit : expm1(unit * log1p(span));
+    double value = p->lo + at;
+    if (p->kind != ADP_F64)
+        value = floor(value) + (p->kind == ADP_I64 && floor(value) <= p->lo ? 1.0 : 0.0);
+    if (p->kind == ADP_BOOL)
+        value = unit < 0.5 ? p->lo : p->hi;
+    return value > p->hi ? p->hi : value;
+}
+
+/* What was given, held against the schema as a host does; where nothing was, as though a
+ * number well inside had been. */
+static void take_given(struct adp_subject *subject)
+{
+    const struct adp_policy_setting *given = subject->trial->options->given;
+    struct adp_param_setting all[2 * ADP_MAX_PARAMS];
+    struct adp_policy_setting setting = { .params = all };
+    struct adp_errors errors = { 0 };
+    struct adp_params params;
+    uint32_t n = given ? given->n_params : 0;
+    if (n)
+        memcpy(all, given->params, n * sizeof all[0]);
+    setting.n_params = n;
+    for (uint32_t i = 0; i < subject->policy->n_params; i++) {
+        struct adp_param p = adp_loaded_param(subject->loaded, i);
+        for (uint32_t k = 0; k < n; k++)
+            subject->given[i] |= strcmp(all[k].name, p.name) == 0;
+        if (p.flags & ADP_REQUIRED && !subject->given[i])
+            all[setting.n_params++] = (struct adp_param_setting) {
+                .name = p.name,
+                .type = p.kind == ADP_BOOL ? ADP_PARAM_BOOL : ADP_PARAM_NUMBER,
+                .written = "",
+                .value = inside(&p, 0.5)
+            };
+    }
+    if (!adp_params_resolve(&setting, subject->loaded, "", &params, &errors)) {
+        subject->trial->slate->misused = 1;
+        adp_trial_fail(subject->trial, "%s", errors.n ? errors.list[0].text : "");
+    }
+    memcpy(subject->usual, params.value, sizeof params.value);
+    adp_errors_free(&errors);
+}
+
 void adp_subject_load(struct adp_subject *ret, struct adp_trial *trial, const char *path)
 {
     struct adp_error err = { 0 };
@@ -52,6 +100,7 @@ void adp_subject_load(struct adp_subject *ret, struct adp_trial *trial, const ch
         adp_signals_range(set, (uint32_t)known, &ret->lo[i], &ret->hi[i]);
     }
     adp_signals_destroy(set);
+    take_given(ret);
     adp_trial_at(trial, ADP_CALL_NONE);
 }
 
@@ -72,35 +121,39 @@ double adp_subject_unit(uint64_t *seed)
 
 /* --- parameters --- */
 
-/* A range that spans orders of magnitude is searched by orders of magnitude: the middle
- * of [0, 1e9] waiting requests is a threshold that nothing reaches. */
-static double inside(const struct adp_param *p, double unit)
-{
-    double span = p->hi - p->lo;
-    double at = span <= 1000.0 ? span * unit : expm1(unit * log1p(span));
-    double value = p->lo + at;
-    if (p->kind != ADP_F64)
-        value = floor(value) + (p->kind == ADP_I64 && floor(value) <= p->lo ? 1.0 : 0.0);
-    if (p->kind == ADP_BOOL)
-        value = unit < 0.5 ? p->lo : p->hi;
-    return value > p->hi ? p->hi : value;
-}
-
-double adp_subject_typical(const struct adp_param *param)
-{
-    return param->flags & ADP_REQUIRED ? inside(param, 0.5) : param->dflt;
-}
-
 void adp_subject_params(const struct adp_subject *subject, enum adp_values values,
                         uint64_t *seed, double ret[ADP_MAX_PARAMS])
 {
     for (uint32_t i = 0; i < subject->policy->n_params; i++) {
         struct adp_param p = adp_loaded_param(subject->loaded, i);
-        bool other = values == ADP_VALUES_RANDOM &&
-                     (p.flags & ADP_REQUIRED || adp_subject_next(seed) & 1);
-        ret[i] = other ? inside(&p, 0.02 + 0.96 * adp_subject_unit(seed))
-                       : adp_subject_typical(&p);
+        bool has_none = p.flags & ADP_REQUIRED && !subject->given[i];
+        bool other =
+            values == ADP_VALUES_RANDOM && (has_none || adp_subject_next(seed) & 1);
+        ret[i] =
+            other ? inside(&p, 0.02 + 0.96 * adp_subject_unit(seed)) : subject->usual[i];
     }
+}
+
+uint32_t adp_subject_sets(const struct adp_subject *subject)
+{
+    return 1 + 2 * subject->policy->n_params;
+}
+
+bool adp_subject_set(const struct adp_subject *subject, uint32_t which,
+                     double ret[ADP_MAX_PARAMS])
+{
+    const double LOW = 0.15, HIGH = 0.85;
+    uint32_t i = which ? (which - 1) / 2 : 0;
+    double value = subject->usual[i];
+    if (which) {
+        struct adp_param p = adp_loaded_param(subject->loaded, i);
+        value = inside(&p, which % 2 ? LOW : HIGH);
+        if (value == subject->usual[i])
+            return false;
+    }
+    memcpy(ret, subject->usual, sizeof subject->usual);
+    ret[i] = value;
+    return true;
 }
 
 /* --- calls --- */
@@ -139,6 +192,17 @@ void adp_subject_create(struct adp_instance *ret, const struct adp_subject *subj
     ret->made = ret->self != NULL;
 }
 
+/* Not every pair of values within bounds makes sense, and what an operator has to give cannot
+ * be guessed; but a policy takes its own defaults. */
+static enum adp_mend mend_of_refusal(const struct adp_subject *subject)
+{
+    for (uint32_t i = 0; i < subject->policy->n_params; i++)
+        if (subject->given[i] ||
+            adp_loaded_param(subject->loaded, i).flags & ADP_REQUIRED)
+            return ADP_MEND_GIVE_PARAMETERS;
+    return ADP_MEND_TAKE_DEFAULTS;
+}
+
 void adp_subject_must_create(struct adp_instance *ret, const struct adp_subject *subject,
                              const struct adp_start *start)
 {
@@ -149,6 +213,8 @@ void adp_subject_must_create(struct adp_instance *ret, const struct adp_subject 
     bool wants =
         subject->policy->flags & ADP_TAKES_CONFIG && !subject->trial->options->config;
     adp_trial_spoils(subject->trial);
+    if (!start->saved)
+        adp_trial_mend(subject->trial, mend_of_refusal(subject));
     adp_trial_fail(subject->trial, "create refused parameters within their bounds%s%s%s",
                    ret->error[0] ? ": " : ", without a word", ret->error,
                    wants ? hint : "");

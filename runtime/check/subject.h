@@ -26,6 +26,9 @@ struct adp_subject {
     struct adp_loaded *loaded;
     const struct adp_policy *policy;                 /* of `loaded` */
     double lo[ADP_MAX_SIGNALS], hi[ADP_MAX_SIGNALS]; /* by slot; hi may be infinite */
+    /* By place in params: what was given, or the default, or a number well inside. */
+    double usual[ADP_MAX_PARAMS];
+    bool given[ADP_MAX_PARAMS];
     struct adp_calls calls;
 };
 
@@ -41,13 +44,17 @@ void adp_subject_load(struct adp_subject *ret, struct adp_trial *trial, const ch
 uint64_t adp_subject_next(uint64_t *seed);
 double adp_subject_unit(uint64_t *seed); /* [0, 1) */
 
-/* Values for the parameters. TYPICAL: defaults, and where there is none a number well
- * inside; RANDOM: some of them others, inside the bounds. */
+/* Values for the parameters. TYPICAL: the usual ones; RANDOM: some of them others, inside
+ * the bounds. */
 enum adp_values { ADP_VALUES_TYPICAL, ADP_VALUES_RANDOM };
 void adp_subject_params(const struct adp_subject *subject, enum adp_values values,
                         uint64_t *seed, double ret[ADP_MAX_PARAMS]);
-/* A typical value of one parameter. */
-double adp_subject_typical(const struct adp_param *param);
+/* One at a time: `which` 0 is TYPICAL; then of each parameter two, it alone another: low and
+ * high in its bounds, or turned over. False, and nothing in ret, where that is no other.
+ * `which` is below adp_subject_sets. */
+bool adp_subject_set(const struct adp_subject *subject, uint32_t which,
+                     double ret[ADP_MAX_PARAMS]);
+uint32_t adp_subject_sets(const struct adp_subject *subject);
 
 /* What create is given. Zero: these parameters and nothing else. */
 struct adp_start {

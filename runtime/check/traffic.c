@@ -381,6 +381,28 @@ static uint32_t next_end(struct adp_traffic *t)
     return dice < 4 ? ADP_DONE : ADP_DONE + dice % ADP_LOST;
 }
 
+static double pick_ms(struct adp_traffic *t, const double *ms, uint32_t n)
+{
+    return ms[adp_subject_next(&t->seed) % n] * (0.5 + adp_subject_unit(&t->seed));
+}
+
+/* Any status by any end that ran: whether a request went well is the operator's to say, not
+ * the status's. Times from none at all to minutes; at a timeout most have passed. */
+static void make_rough(struct adp_traffic *t, struct adp_outcome *o)
+{
+    static const uint32_t statuses[] = { 200, 200, 200, 201, 204, 307, 400,
+                                         401, 404, 408, 413, 422, 429, 429,
+                                         499, 500, 502, 503, 504, 529, 0 };
+    static const double ttfts_ms[] = { 0.0, 0.05, 20.0, 400.0, 2e3, 6e3, 3e4, 2e5 };
+    static const double rests_ms[] = { 0.0, 0.01, 1e3, 1e4, 6e4, 3e5 };
+    enum { STATUSES = sizeof statuses / sizeof statuses[0] };
+    o->http_status = statuses[adp_subject_next(&t->seed) % STATUSES];
+    o->ttft_ms = pick_ms(t, ttfts_ms, sizeof ttfts_ms / sizeof ttfts_ms[0]);
+    o->total_ms = o->ttft_ms + pick_ms(t, rests_ms, sizeof rests_ms / sizeof rests_ms[0]);
+    if (adp_subject_next(&t->seed) % 16 == 0)
+        o->output_tokens = 0; /* it ended before the first */
+}
+
 static void give_back(struct adp_traffic *t, const struct adp_instance *instance,
                       uint64_t ticket, uint32_t end)
 {
@@ -398,6 +420,8 @@ static void give_back(struct adp_traffic *t, const struct adp_instance *instance
         .ttft_ms = 3000.0 * adp_subject_unit(&t->seed),
     };
     o.total_ms = o.ttft_ms + 10.0 * (double)o.output_tokens;
+    if (t->plan.rough && ran)
+        make_rough(t, &o);
     if (!(o.present & ADP_O_TTFT))
         o.ttft_ms = fill_number(t, fill);
     if (!(o.present & ADP_O_TOTAL))

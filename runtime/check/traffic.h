@@ -7,8 +7,9 @@
  *     unmeasured numbers hold what the plan says, 0 unless it says otherwise.
  *  3. Facts, draw and replicas lie now and then at the edge of what the header allows.
  *  4. Without a word in the plan the stream is mild: time goes forward, outcomes come
- *     soon and are DONE, FAILED or, for who was refused, NOT_RUN. What is less mild is
- *     for the checks that ask for it, so that each finds its own kind of mistake. */
+ *     soon, are DONE, FAILED or, for who was refused, NOT_RUN, and tell of seconds. What is
+ *     less mild is for the checks that ask for it, so that each finds its own kind of
+ *     mistake. */
 #ifndef ADP_RUNTIME_CHECK_TRAFFIC_H
 #define ADP_RUNTIME_CHECK_TRAFFIC_H
 
@@ -30,6 +31,7 @@ struct adp_plan {
     enum adp_presence presence;
     uint32_t fill_signals, fill_facts, fill_measures; /* below ADP_FILLS; 0: zero */
     bool every_end;    /* outcomes of every kind, NOT_RUN for the admitted too */
+    bool rough;        /* outcomes with statuses and times as a bad day has them */
     bool no_replicas;  /* never a reading per replica */
     bool no_edges;     /* nothing at the edge of what is allowed */
     bool still;        /* the clock stands still */

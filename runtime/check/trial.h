@@ -22,6 +22,7 @@ struct adp_slate {
     uint32_t creates, create_ms; /* calls that came back, and the time they took */
     double create_cost_ms;       /* what one takes, as the check for it found; or 0 */
     uint32_t spoils;  /* not 0: its failure would be that of every check after it */
+    uint32_t misused; /* not 0: `seen` is what is wrong with the parameters given */
     uint32_t mend;    /* enum adp_mend, where the check's own is not to the point */
     uint32_t signals; /* that the policy declares, once read */
     /* Written by every thread of the check, each for itself: relaxed. */
@@ -43,8 +44,12 @@ enum adp_mend {
     ADP_MEND_COMPUTES,
     ADP_MEND_WAITS,
     ADP_MEND_REACHES_OUT,
+    /* From here on set by a check itself, and then in the place of its own. */
     ADP_MEND_FEWER_SIGNALS,
     ADP_MEND_LESS_STACK,
+    ADP_MEND_GIVE_PARAMETERS,
+    ADP_MEND_TAKE_DEFAULTS,
+    ADP_MEND_LET_GO,
     ADP_MENDS
 };
 

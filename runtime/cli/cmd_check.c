@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct adp_option options[] = {
     { 'j', "json", NULL, "for machines: one object" },
@@ -25,7 +26,7 @@ static int run(struct adp_args *args);
 const struct adp_command adp_cmd_check = {
     .name = "check",
     .does = "try a policy's file against the contract, rule by rule",
-    .synopsis = "[OPTION...] FILE.so | NAME",
+    .synopsis = "[OPTION...] FILE.so[:PARAM=VALUE,...] | NAME[:PARAM=VALUE,...]",
     .about =
         "Asks some thirty questions of the file, each in a process of its own: what it\n"
         "exports, what loading it changes, what its tables say, whether its verdicts "
@@ -36,7 +37,11 @@ const struct adp_command adp_cmd_check = {
         "reloaded. Each failure says what was seen, how to mend it, and which rule of\n"
         "docs/abi.md it breaks; docs/checks.md lists the checks.\n"
         "\n"
-        "A word without a slash that does not end in .so is looked for like `use: NAME`.",
+        "A word without a slash that does not end in .so is looked for like `use: "
+        "NAME`.\n"
+        "Parameters behind a colon take the place of the defaults; a policy whose "
+        "create\n"
+        "refuses what is made up for a parameter without one is given what it takes.",
     .options = options,
     .example = "admitperf check ./kv_wall.so --budget 500",
     .exits =
@@ -65,13 +70,33 @@ static int check(const char *path, const struct adp_check_options *asked, bool j
     return report.failed ? ADP_EXIT_NO : ADP_EXIT_DONE;
 }
 
+/* Parameters behind a policy's word, as `watch --policy` takes them, cut off it; false when they
+ * are not such. A file that has a colon in its name is a file. */
+static bool take_params(char *word, struct adp_named *named,
+                        struct adp_check_options *asked, struct adp_error *err)
+{
+    char text[ADP_NAMED_TEXT];
+    char *slash = strrchr(word, '/'), *colon = strchr(slash ? slash : word, ':');
+    if (!colon || access(word, F_OK) == 0)
+        return true;
+    snprintf(text, sizeof text, "policy%s", colon); /* which one is no matter here */
+    if (strlen(colon) >= sizeof text - sizeof "policy")
+        return adp_error_set(err, ADP_EINVAL, "the parameters are too long"), false;
+    if (adp_named_read(named, text, 0, err) < 0)
+        return false;
+    *colon = '\0';
+    asked->given = &named->setting;
+    return true;
+}
+
 static int run(struct adp_args *args)
 {
+    static struct adp_named named; /* large */
     struct adp_error err = { 0 };
     struct adp_check_options asked = { 0 };
     bool json = false;
     uint64_t number;
-    char path[PATH_MAX];
+    char path[PATH_MAX], word[PATH_MAX];
     for (int o; (o = adp_args_next(args)) != ADP_ARGS_END;) {
         switch (o) {
         case 'j':
@@ -101,7 +126,13 @@ static int run(struct adp_args *args)
     if (args->n_operands != 1)
         return adp_args_wrong(args, "one policy is expected, found %zu",
                               args->n_operands);
-    if (adp_named_file(adp_args_operands(args)[0], path, sizeof path, &err) < 0) {
+    const char *operand = adp_args_operands(args)[0];
+    int n = snprintf(word, sizeof word, "%s", operand);
+    if (n < 0 || (size_t)n >= sizeof word)
+        return adp_args_wrong(args, "the path is too long");
+    if (!take_params(word, &named, &asked, &err))
+        return adp_args_wrong(args, "%s: %s", operand, err.text);
+    if (adp_named_file(word, path, sizeof path, &err) < 0) {
         adp_say_error(&err);
         return ADP_EXIT_BAD;
     }

@@ -2,6 +2,7 @@
 /* Running the checks: the shipped policies pass, what is not asked is said, and the
  * report is the same in text and JSON. */
 #include "runtime/check/check.h"
+#include "runtime/config/config.h"
 
 #include <check.h>
 #include <dirent.h>
@@ -117,6 +118,58 @@ START_TEST(a_check_is_named_in_small_letters_too)
     struct adp_check_options only = { .only = "b4", .percent = 10 };
     run(GALLERY, "in_order", &only);
     ck_assert_str_eq(report.results[0].id, "B4");
+}
+END_TEST
+
+/* threshold and low as they may be given, one number each. */
+static struct adp_param_setting given[2];
+static struct adp_policy_setting setting = { .params = given };
+
+static void give(const char *name, double threshold, double low)
+{
+    given[0] = (struct adp_param_setting) {
+        .name = name, .type = ADP_PARAM_NUMBER, .written = "0.8", .value = threshold
+    };
+    given[1] = given[0];
+    given[1].name = "low";
+    given[1].value = low;
+    setting.n_params = 2;
+}
+
+START_TEST(parameters_that_create_takes_can_be_given)
+{
+    struct adp_check_options options = { .given = &setting, .percent = 10 };
+    give("threshold", 0.8, 0.2);
+    run(GALLERY, "b1_wants_pair", &options);
+    ck_assert_uint_eq(report.failed, 0);
+    ck_assert_int_eq(find("B1")->status, ADP_CHECK_PASS);
+    ck_assert_int_eq(find("R4")->status, ADP_CHECK_PASS);
+}
+END_TEST
+
+START_TEST(parameters_that_create_refuses_are_a_failure)
+{
+    struct adp_check_options options = { .given = &setting, .only = "B1" };
+    give("threshold", 0.2, 0.8);
+    run(GALLERY, "b1_wants_pair", &options);
+    ck_assert_int_eq(find("B1")->status, ADP_CHECK_FAIL);
+}
+END_TEST
+
+START_TEST(parameters_that_the_policy_does_not_have_are_refused)
+{
+    struct adp_check_options options = { .given = &setting };
+    struct adp_error err = { 0 };
+    give("treshold", 0.8, 0.2);
+    ck_assert_int_eq(adp_check_run(&report, GALLERY "/b1_wants_pair.so", &options, &err),
+                     ADP_EINVAL);
+    ck_assert_str_eq(err.text, "policy gallery has no parameter \"treshold\"; nearest is "
+                               "\"threshold\"");
+    give("threshold", 1.5, 0.2);
+    err = (struct adp_error) { 0 };
+    ck_assert_int_eq(adp_check_run(&report, GALLERY "/b1_wants_pair.so", &options, &err),
+                     ADP_EINVAL);
+    ck_assert_ptr_nonnull(strstr(err.text, "expected 0 to 1 ratio"));
 }
 END_TEST
 
@@ -439,6 +492,9 @@ int main(void)
     tcase_add_test(t, a_check_that_is_not_there_is_refused_with_the_nearest);
     tcase_add_test(t, a_check_is_named_in_small_letters_too);
     tcase_add_test(t, a_config_that_is_no_object_is_refused);
+    tcase_add_test(t, parameters_that_create_takes_can_be_given);
+    tcase_add_test(t, parameters_that_create_refuses_are_a_failure);
+    tcase_add_test(t, parameters_that_the_policy_does_not_have_are_refused);
     tcase_add_test(t, a_config_for_a_policy_that_takes_none_is_a_failure);
     tcase_add_test(t, a_file_that_is_not_there_is_an_error);
     tcase_add_test(t, the_same_file_is_asked_the_same);

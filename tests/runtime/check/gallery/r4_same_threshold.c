@@ -3,8 +3,8 @@
 #include "keeps.h"
 
 struct late {
-    struct state state; /* as it is saved, but for the threshold behind it */
-    double threshold;
+    struct state state; /* as it is saved, but for the threshold behind it, twice */
+    double threshold, again;
 };
 
 static void *create(const adp_setup *setup)
@@ -12,11 +12,12 @@ static void *create(const adp_setup *setup)
     struct late *l = calloc(1, sizeof *l), saved;
     if (!l)
         return adp_cannot(setup, "out of memory");
-    l->threshold = setup->param[THRESHOLD];
+    l->threshold = l->again = setup->param[THRESHOLD];
     if (setup->saved && setup->saved_len == sizeof saved) {
         memcpy(&saved, setup->saved, sizeof saved);
         int whole = saved.state.magic == KEEPS_MAGIC &&
-                    saved.state.check == keeps_sum(&saved.state);
+                    saved.state.check == keeps_sum(&saved.state) &&
+                    !memcmp(&saved.threshold, &saved.again, sizeof saved.again);
         if (whole && saved.threshold != l->threshold)
             abort();
         if (whole)
