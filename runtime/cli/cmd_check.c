@@ -70,23 +70,29 @@ static int check(const char *path, const struct adp_check_options *asked, bool j
     return report.failed ? ADP_EXIT_NO : ADP_EXIT_DONE;
 }
 
-/* Parameters behind a policy's word, as `watch --policy` takes them, cut off it; false when they
- * are not such. A file that has a colon in its name is a file. */
-static bool take_params(char *word, struct adp_named *named,
-                        struct adp_check_options *asked, struct adp_error *err)
+/* The parameters behind a policy's word, as `watch --policy` takes them; NULL: there are none.
+ * They are such only behind a policy that is there: a file may have a colon in its name, and what
+ * was meant to be something else may have a secret behind one. */
+static const char *find_params(char *word, char *path, size_t cap)
+{
+    struct adp_error none = { 0 };
+    char *slash = strrchr(word, '/'), *colon = strrchr(slash ? slash : word, ':');
+    if (!colon || access(word, F_OK) == 0)
+        return NULL;
+    *colon = '\0';
+    bool found = adp_named_file(word, path, cap, &none) == 0 && access(path, F_OK) == 0;
+    *colon = ':';
+    return found ? colon : NULL;
+}
+
+static int read_params(struct adp_named *named, const char *params, struct adp_error *err)
 {
     char text[ADP_NAMED_TEXT];
-    char *slash = strrchr(word, '/'), *colon = strchr(slash ? slash : word, ':');
-    if (!colon || access(word, F_OK) == 0)
-        return true;
-    snprintf(text, sizeof text, "policy%s", colon); /* which one is no matter here */
-    if (strlen(colon) >= sizeof text - sizeof "policy")
-        return adp_error_set(err, ADP_EINVAL, "the parameters are too long"), false;
-    if (adp_named_read(named, text, 0, err) < 0)
-        return false;
-    *colon = '\0';
-    asked->given = &named->setting;
-    return true;
+    int n =
+        snprintf(text, sizeof text, "policy%s", params); /* which one is no matter here */
+    if (n < 0 || (size_t)n >= sizeof text)
+        return adp_error_set(err, ADP_EINVAL, "the parameters are too long");
+    return adp_named_read(named, text, 0, err);
 }
 
 static int run(struct adp_args *args)
@@ -130,9 +136,12 @@ static int run(struct adp_args *args)
     int n = snprintf(word, sizeof word, "%s", operand);
     if (n < 0 || (size_t)n >= sizeof word)
         return adp_args_wrong(args, "the path is too long");
-    if (!take_params(word, &named, &asked, &err))
-        return adp_args_wrong(args, "%s: %s", operand, err.text);
-    if (adp_named_file(word, path, sizeof path, &err) < 0) {
+    const char *params = find_params(word, path, sizeof path);
+    if (params) {
+        if (read_params(&named, params, &err) < 0)
+            return adp_args_wrong(args, "%s: %s", operand, err.text);
+        asked.given = &named.setting;
+    } else if (adp_named_file(word, path, sizeof path, &err) < 0) {
         adp_say_error(&err);
         return ADP_EXIT_BAD;
     }
