@@ -7,8 +7,8 @@
  *            vllm:x need no quotes), in double quotes any at all
  *   expr:    + - * / and parentheses over numbers, selectors, and the functions
  *            delta(selector), rate(selector): growth since the snapshot before, per
- *            series (and per second); a series seen once, or that went down (a reset), is
- *            absent. A reset seen in one counter of a source holds for all its counters
+ *            series (and per second, of the time between its own two measurements); a
+ *            series measured once, or that went down (a reset), is absent. A reset seen in one counter of a source holds for all its counters
  *            with the same labels.
  *            sum(e) max(e) min(e) mean(e): over the series of e
  *            share(part, whole): the sum of part over the sum of whole, over the series
@@ -160,6 +160,9 @@ struct adp_moment {
     double elapsed_s;                 /* between the two; above 0 if before is given */
     const struct adp_rename *renames; /* may be NULL */
     uint32_t n_renames;
+    /* Of series with a timestamp, the measurement before the one that `now` has, if it is not
+     * newer than the one in `before`: what it is compared with then. NULL: none. */
+    const struct adp_metrics *earlier;
     const struct adp_doubt *doubts; /* sorted; may be NULL */
     uint32_t n_doubts;
     bool

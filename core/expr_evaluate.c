@@ -66,7 +66,9 @@ struct run {
     struct adp_scratch *scratch;
     struct adp_value *value;
     uint32_t replica; /* of those asked for, the one that the last series was of */
-    bool is_outside;  /* value->outside is told */
+    const struct adp_series *asked; /* when was it made anew? */
+    bool anew;                      /* the answer */
+    bool is_outside;                /* value->outside is told */
 };
 
 int adp_scratch_create(struct adp_scratch **ret, uint32_t series)
@@ -357,19 +359,117 @@ bool adp_expr_supplied(const struct adp_expr *expr, const struct adp_moment *mom
     return true;
 }
 
-/* How far one counter went since the snapshot before; of one that was OUT_OF_RANGE then, what
- * it was. */
-static enum adp_why grow(const struct run *run, const struct adp_series *series,
-                         double *ret)
+/* What a series is compared with, and how long before it that was measured, below 0 if it was
+ * after: what the snapshot before had, or where it was not measured again since, the
+ * measurement before that one. NULL: it was measured once, or with and without a timestamp,
+ * so that nobody knows how long it took. */
+static const struct adp_series *measured_before(const struct adp_moment *moment,
+                                                const struct adp_series *series,
+                                                double *ret_s)
 {
-    const struct adp_moment *moment = run->moment;
     const struct adp_series *before =
         moment->before ? adp_metrics_same(moment->before, series) : NULL;
     if (!isfinite(series->value) || (before && !isfinite(before->value)))
+    if (!before || before->has_time != series->has_time)
+        return NULL;
+    *ret_s = moment->elapsed_s;
+    if (!series->has_time)
+        return before;
+    if (before->time_s == series->time_s)
+        before = moment->earlier ? adp_metrics_same(moment->earlier, series) : NULL;
+    if (before)
+        *ret_s = series->time_s - before->time_s;
+    return before;
+}
+
+/* ---- when a counter was made ---- */
+
+enum { LONGEST_CREATED = 512 };
+
+/* The first series that may tell when a counter of this name was made: of c_total, or of the
+ * histogram c, that is c_created. */
+static uint32_t first_created(const struct adp_metrics *m, struct adp_str name)
+{
+    static const char *const ends[] = { "_total", "_bucket", "_count", "_sum" };
+    static const char created[] = "_created";
+    char text[LONGEST_CREATED + sizeof created];
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        size_t n = strlen(ends[i]);
+        if (name.n <= n || memcmp(name.p + name.n - n, ends[i], n) != 0)
+            continue;
+        name.n -= n;
+        break;
+    }
+    if (name.n > LONGEST_CREATED)
+        return ADP_NO_SERIES;
+    memcpy(text, name.p, name.n);
+    memcpy(text + name.n, created, sizeof created - 1);
+    return adp_metrics_find(m, text, name.n + sizeof created - 1);
+}
+
+/* Whether it has no label with a value but those of `as`, and these all but a bucket's le. */
+static bool is_of_family(const struct adp_series *s, const struct adp_series *as)
+{
+    for (uint32_t i = 0, k = 0;; i++, k++) {
+        i = adp_label_told(s, i);
+        k = adp_label_told(as, k);
+        if (i < s->n_labels && adp_str_is(s->labels[i].name, "le"))
+            i = adp_label_told(s, i + 1);
+        if (k < as->n_labels && adp_str_is(as->labels[k].name, "le"))
+            k = adp_label_told(as, k + 1);
+        if (i >= s->n_labels || k >= as->n_labels)
+            return i >= s->n_labels && k >= as->n_labels;
+        if (!adp_str_same(s->labels[i].name, as->labels[k].name) ||
+            !adp_str_same(s->labels[i].value, as->labels[k].value))
+            return false;
+    }
+}
+
+static const struct adp_series *created_of(const struct adp_metrics *m, uint32_t first,
+                                           const struct adp_series *series)
+{
+    struct adp_label labels[ADP_METRICS_MAX_LABELS];
+    struct adp_series probe = { .name = adp_metrics_at(m, first)->name,
+                                .labels = labels };
+    for (uint32_t i = 0; i < series->n_labels; i++)
+        if (!adp_str_is(series->labels[i].name, "le"))
+            labels[probe.n_labels++] = series->labels[i];
+    return adp_metrics_same(m, &probe);
+}
+
+/* True when the counter says itself that it was made anew since. Of a histogram it is asked
+ * once for all buckets. */
+static bool was_made_anew(struct run *run, const struct adp_series *series)
+{
+    const struct adp_moment *moment = run->moment;
+    if (run->asked && adp_str_same(run->asked->name, series->name) &&
+        is_of_family(run->asked, series))
+        return run->anew;
+    uint32_t first = first_created(moment->now, series->name);
+    const struct adp_series *now =
+        first == ADP_NO_SERIES ? NULL : created_of(moment->now, first, series);
+    double elapsed_s;
+    const struct adp_series *then = now ? measured_before(moment, now, &elapsed_s) : NULL;
+    run->asked = series;
+    run->anew = then && now->value > then->value;
+    return run->anew;
+}
+
+/* ---- growth ---- */
+
+/* How far one counter went since the snapshot before, and in how long; of one that was
+ * OUT_OF_RANGE then, what it was. */
+static enum adp_why grow(struct run *run, const struct adp_series *series, double *ret,
+                         double *ret_s)
+{
+    const struct adp_moment *moment = run->moment;
+    double elapsed_s = 0;
+    const struct adp_series *before = measured_before(moment, series, &elapsed_s);
         return ADP_WHY_NOT_FINITE;
     if (!before)
         return ADP_WHY_FIRST_SAMPLE;
-    if (series->value < before->value || moment->restarted)
+    if (series->value < before->value || !(elapsed_s > 0) || moment->restarted ||
+        was_made_anew(run, series))
         return ADP_WHY_COUNTER_RESET;
     if (before->value < run->expr->least) {
         *ret = before->value;
@@ -377,12 +477,13 @@ static enum adp_why grow(const struct run *run, const struct adp_series *series,
     }
     *ret = series->value - before->value;
     return ADP_WHY_PRESENT;
+    *ret_s = elapsed_s;
 }
 
 /* True when another counter of the source, with the same labels, went down: its engine
  * restarted, and this one has only grown past its old value since. Used, it would make a
  * ratio of the two halves of different intervals. */
-static bool restarted(const struct run *run, const struct adp_step *self,
+static bool restarted(struct run *run, const struct adp_step *self,
                       const struct adp_series *series)
 {
     for (uint32_t i = 0; i < run->expr->n_steps; i++) {
@@ -395,8 +496,8 @@ static bool restarted(const struct run *run, const struct adp_step *self,
         struct adp_series probe = *series;
         probe.name = adp_metrics_at(run->moment->now, first)->name;
         const struct adp_series *other = adp_metrics_same(run->moment->now, &probe);
-        double growth;
-        if (other && grow(run, other, &growth) == ADP_WHY_COUNTER_RESET)
+        double growth, elapsed_s;
+        if (other && grow(run, other, &growth, &elapsed_s) == ADP_WHY_COUNTER_RESET)
             return true;
     }
     return false;
@@ -465,8 +566,8 @@ static void set_label(struct element *e, struct adp_str label)
 
 static void set_growth(struct run *run, const struct adp_step *step, struct element *e)
 {
-    double growth = 0;
-    e->why = grow(run, e->series, &growth);
+    double growth = 0, elapsed_s = 0;
+    e->why = grow(run, e->series, &growth, &elapsed_s);
     if (e->why == ADP_WHY_PRESENT && restarted(run, step, e->series))
         e->why = ADP_WHY_COUNTER_RESET;
     if (e->why == ADP_WHY_OUT_OF_RANGE)
@@ -474,7 +575,7 @@ static void set_growth(struct run *run, const struct adp_step *step, struct elem
     if (e->why != ADP_WHY_PRESENT)
         return;
     if (step->kind == ADP_STEP_RATE)
-        apply(e, ADP_STEP_DIVIDE, growth, run->moment->elapsed_s);
+        apply(e, ADP_STEP_DIVIDE, growth, elapsed_s);
     else
         set_value(e, growth);
 }

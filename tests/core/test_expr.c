@@ -880,7 +880,7 @@ static void check_row(const struct row *row, struct adp_scratch *scratch)
                   adp_why_word(v.skipped_why));
     ck_assert_msg(!strcmp(v.differ, row->differ ? row->differ : ""), "%s: differ in %s",
                   row->name, v.differ);
-    ck_assert(!v.has_time);
+    ck_assert(v.has_time == (v.taken && adp_metrics_timed(now)));
     uint32_t by_reason = 0;
     for (int w = 0; w < ADP_WHY_COUNT; w++)
         by_reason += v.skipped_by[w];
