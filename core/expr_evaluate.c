@@ -44,6 +44,7 @@ struct element {
     bool counted; /* why is set, and what it stands for is among the skipped already */
     bool growth;  /* it is what counters grew by */
     bool idle;    /* why is DIVISOR_ZERO, and that was growth */
+    bool split; /* a bucket: below it, some histograms have bounds that others have not */
 };
 
 struct vector {
@@ -369,7 +370,6 @@ static const struct adp_series *measured_before(const struct adp_moment *moment,
 {
     const struct adp_series *before =
         moment->before ? adp_metrics_same(moment->before, series) : NULL;
-    if (!isfinite(series->value) || (before && !isfinite(before->value)))
     if (!before || before->has_time != series->has_time)
         return NULL;
     *ret_s = moment->elapsed_s;
@@ -465,6 +465,7 @@ static enum adp_why grow(struct run *run, const struct adp_series *series, doubl
     const struct adp_moment *moment = run->moment;
     double elapsed_s = 0;
     const struct adp_series *before = measured_before(moment, series, &elapsed_s);
+    if (!isfinite(series->value) || (before && !isfinite(before->value)))
         return ADP_WHY_NOT_FINITE;
     if (!before)
         return ADP_WHY_FIRST_SAMPLE;
@@ -476,8 +477,8 @@ static enum adp_why grow(struct run *run, const struct adp_series *series, doubl
         return ADP_WHY_OUT_OF_RANGE;
     }
     *ret = series->value - before->value;
-    return ADP_WHY_PRESENT;
     *ret_s = elapsed_s;
+    return ADP_WHY_PRESENT;
 }
 
 /* True when another counter of the source, with the same labels, went down: its engine
@@ -1020,18 +1021,28 @@ static void read_bound(struct element *e)
     }
 }
 
-/* A histogram of which one bucket cannot be used is no histogram. Moves the others
- * forward; *ret_n buckets, of as many histograms as are returned. */
-static uint32_t keep_whole(struct run *run, struct element *e, uint32_t *ret_n)
+/* A histogram of which one bucket cannot be used is no histogram, and one that observed nothing
+ * adds nothing, whatever its bounds. Moves the others forward; *ret_n buckets, of as many
+ * histograms as are returned. */
+static uint32_t keep_whole(struct run *run, struct element *e, uint32_t *ret_n,
+                           bool *ret_idle)
 {
     uint32_t n = *ret_n, kept = 0, histograms = 0;
+    *ret_idle = false;
     for (uint32_t from = 0, to; from < n; from = to) {
         enum adp_why why = ADP_WHY_PRESENT;
-        for (to = from; to < n && e[to].key == e[from].key; to++)
+        bool observed = false;
+        for (to = from; to < n && e[to].key == e[from].key; to++) {
             if (why == ADP_WHY_PRESENT)
                 why = e[to].why;
+            observed = observed || e[to].value > 0;
+        }
         if (why != ADP_WHY_PRESENT) {
             skip(run, why, to - from);
+            continue;
+        }
+        if (!observed && isinf(e[to - 1].le)) {
+            *ret_idle = true;
             continue;
         }
         uint32_t first = kept;
@@ -1051,18 +1062,24 @@ static uint32_t keep_whole(struct run *run, struct element *e, uint32_t *ret_n)
 }
 
 /* The q-th of what was observed between two snapshots; `e` in the order of bounds, each
- * of `histograms` with its own bucket or none. */
+ * of `histograms` with its own bucket or none. A bound that not all have is none of the sum;
+ * and what lies between two bounds that all have is not spread evenly there, if some know
+ * better. */
 static enum adp_why find_quantile(struct element *e, uint32_t n, uint32_t histograms,
                                   double q, double *ret, double *ret_bound)
 {
     uint32_t bounds = 0;
+    bool split = false;
     for (uint32_t i = 0, same; i < n; i += same) {
         struct element one = e[i];
         for (same = 1; i + same < n && e[i + same].le == one.le; same++)
             one.value += e[i + same].value;
-        if (same <
-            histograms) /* not all have this bound: the next one counts these too */
+        if (same < histograms) {
+            split = true;
             continue;
+        }
+        one.split = split;
+        split = false;
         if (bounds && one.value < e[bounds - 1].value)
             one.value = e[bounds - 1].value; /* read while it was being counted up */
         e[bounds++] = one;
@@ -1075,6 +1092,8 @@ static enum adp_why find_quantile(struct element *e, uint32_t n, uint32_t histog
     uint32_t i = 0;
     while (e[i].value < rank)
         i++;
+    if (e[i].split && (i == 0 || i < bounds - 1))
+        return ADP_WHY_BOUNDS_DIFFER;
     if (i == bounds - 1) {
         *ret_bound = i ? e[i - 1].le : (double)INFINITY;
         return ADP_WHY_ABOVE_LAST_BOUND;
@@ -1102,9 +1121,12 @@ static void take_quantile(struct run *run, double q)
     sort_buckets(e, v.n, false);
     for (uint32_t i = 0; i < v.n; i++)
         add_time(&result, &e[i]);
-    uint32_t n = v.n, histograms = keep_whole(run, e, &n);
+    bool idle;
+    uint32_t n = v.n, histograms = keep_whole(run, e, &n, &idle);
     double value = 0;
-    if (histograms) {
+    if (!histograms && idle) {
+        result.why = ADP_WHY_NOTHING_OBSERVED;
+    } else if (histograms) {
         sort_buckets(e, n, true);
         result.why = find_quantile(e, n, histograms, q, &value, &run->value->bound);
     } else if (result.why == ADP_WHY_PRESENT) {
@@ -1113,7 +1135,7 @@ static void take_quantile(struct run *run, double q)
     if (result.why == ADP_WHY_PRESENT)
         set_value(&result, value);
     else
-        result.counted = !histograms; /* among the skipped, bucket by bucket */
+        result.counted = !histograms && !idle; /* among the skipped, bucket by bucket */
     e[0] = result;
     set_length(run, 1, ADP_WHY_PRESENT);
 }
