@@ -442,6 +442,8 @@ static const struct adp_series *created_of(const struct adp_metrics *m, uint32_t
 static bool was_made_anew(struct run *run, const struct adp_series *series)
 {
     const struct adp_moment *moment = run->moment;
+    if (!adp_metrics_tells_created(moment->now))
+        return false;
     if (run->asked && adp_str_same(run->asked->name, series->name) &&
         is_of_family(run->asked, series))
         return run->anew;

@@ -614,6 +614,8 @@ static void set_aside(struct adp_history *h, const struct adp_metrics *page)
 {
     struct adp_metrics *to = h->spare;
     bool nothing = !h->last || h->restarted || !adp_metrics_timed(page);
+    if (nothing && !adp_metrics_count(h->earlier))
+        return;
     adp_metrics_clear(to);
     for (uint32_t i = 0; !nothing && i < adp_metrics_count(page); i++) {
         const struct adp_series *s = adp_metrics_at(page, i);

@@ -89,6 +89,7 @@ struct adp_metrics {
     size_t text;      /* bytes of names and labels held */
     uint32_t duplicates;
     bool timed; /* some series has, or had since it was cleared, a timestamp */
+    bool tells_created;
     bool cleared;
     struct adp_page_shape shape;
 };
@@ -457,6 +458,13 @@ static int copy_labels(struct adp_metrics *m, const struct adp_label *labels, ui
     return 0;
 }
 
+static bool ends_in_created(struct adp_str name)
+{
+    static const char end[] = "_created";
+    size_t n = sizeof end - 1;
+    return name.n > n && memcmp(name.p + name.n - n, end, n) == 0;
+}
+
 /* A name without series yet; room is reserved. */
 static uint32_t append_name(struct adp_metrics *m, char *text, struct adp_str name,
                             uint64_t hash)
@@ -467,6 +475,7 @@ static uint32_t append_name(struct adp_metrics *m, char *text, struct adp_str na
     };
     m->text += name.n;
     m->name_bits[word_of(hash)] |= bit_of(hash);
+    m->tells_created |= ends_in_created(name);
     table_put(&m->by_name, hash, m->n_names);
     return m->n_names++;
 }
@@ -516,7 +525,7 @@ static void wipe(struct adp_metrics *m)
     m->n_names = 0;
     m->text = 0;
     m->duplicates = 0;
-    m->cleared = m->timed = false;
+    m->cleared = m->timed = m->tells_created = false;
 }
 
 int adp_metrics_add(struct adp_metrics *m, struct adp_str name,
@@ -695,6 +704,11 @@ uint32_t adp_metrics_duplicates(const struct adp_metrics *m)
 bool adp_metrics_timed(const struct adp_metrics *m)
 {
     return !m->cleared && m->timed;
+}
+
+bool adp_metrics_tells_created(const struct adp_metrics *m)
+{
+    return !m->cleared && m->tells_created;
 }
 
 bool adp_metrics_newest(const struct adp_metrics *m, double *ret_s)
