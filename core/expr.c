@@ -53,6 +53,7 @@ static const char *const why_words[] = {
     [ADP_WHY_NOTHING_OBSERVED] = "nothing_observed",
     [ADP_WHY_ABOVE_LAST_BOUND] = "above_last_bound",
     [ADP_WHY_PART] = "part_of_total",
+    [ADP_WHY_BOUNDS_DIFFER] = "bounds_differ",
 };
 
 const char *adp_why_word(enum adp_why why)

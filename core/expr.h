@@ -7,8 +7,8 @@
  *            vllm:x need no quotes), in double quotes any at all
  *   expr:    + - * / and parentheses over numbers, selectors, and the functions
  *            delta(selector), rate(selector): growth since the snapshot before, per
- *            series (and per second); a series seen once, or that went down (a reset), is
- *            absent. A reset seen in one counter of a source holds for all its counters
+ *            series (and per second, of the time between its own two measurements); a
+ *            series measured once, or that went down (a reset), is absent. A reset seen in one counter of a source holds for all its counters
  *            with the same labels.
  *            sum(e) max(e) min(e) mean(e): over the series of e
  *            share(part, whole): the sum of part over the sum of whole, over the series
@@ -17,9 +17,10 @@
  *            either(e, f): the series of e, and of f those whose labels none of e has, or
  *            none that is sane
  *            quantile(q, selector): of a histogram, named without its _bucket: from what
- *            its buckets grew by since the snapshot before, merged over its series,
- *            linear between two bounds (as Prometheus has it); above the last bound:
- *            absent, and the bound is told
+ *            its buckets grew by since the snapshot before, merged over its series at the
+ *            bounds that all of them have, linear between two of these (as Prometheus has
+ *            it); where some have bounds between the two, absent (BOUNDS_DIFFER); above
+ *            the last bound: absent, and the bound is told
  *            label(name, selector): the number that a label holds, for pages that tell
  *            numbers so (num_gpu_blocks="7281")
  *            Names in an expr are [A-Za-z_:][A-Za-z0-9_:.]*, anything else in double
@@ -87,6 +88,7 @@ enum adp_why {
     ADP_WHY_NOTHING_OBSERVED, /* quantile: no observation since the snapshot before */
     ADP_WHY_ABOVE_LAST_BOUND, /* quantile: larger than the histogram can tell */
     ADP_WHY_PART,             /* skipped only: part of a total that was used */
+    ADP_WHY_BOUNDS_DIFFER, /* quantile: it lies where the merged histograms have other bounds */
     ADP_WHY_COUNT
 };
 const char *adp_why_word(enum adp_why why); /* "never_supplied", …; "present" for 0 */
@@ -158,6 +160,9 @@ struct adp_moment {
     const struct adp_metrics *now;
     const struct adp_metrics *before; /* NULL: none */
     double elapsed_s;                 /* between the two; above 0 if before is given */
+    /* Of series with a timestamp, the measurement before the one that `now` has, if it is not
+     * newer than the one in `before`: what it is compared with then. NULL: none. */
+    const struct adp_metrics *earlier;
     const struct adp_rename *renames; /* may be NULL */
     uint32_t n_renames;
     const struct adp_doubt *doubts; /* sorted; may be NULL */

@@ -44,6 +44,7 @@ struct element {
     bool counted; /* why is set, and what it stands for is among the skipped already */
     bool growth;  /* it is what counters grew by */
     bool idle;    /* why is DIVISOR_ZERO, and that was growth */
+    bool split; /* a bucket: below it, some histograms have bounds that others have not */
 };
 
 struct vector {
@@ -66,7 +67,9 @@ struct run {
     struct adp_scratch *scratch;
     struct adp_value *value;
     uint32_t replica; /* of those asked for, the one that the last series was of */
-    bool is_outside;  /* value->outside is told */
+    const struct adp_series *asked; /* when was it made anew? */
+    bool anew;                      /* the answer */
+    bool is_outside;                /* value->outside is told */
 };
 
 int adp_scratch_create(struct adp_scratch **ret, uint32_t series)
@@ -357,32 +360,133 @@ bool adp_expr_supplied(const struct adp_expr *expr, const struct adp_moment *mom
     return true;
 }
 
-/* How far one counter went since the snapshot before; of one that was OUT_OF_RANGE then, what
- * it was. */
-static enum adp_why grow(const struct run *run, const struct adp_series *series,
-                         double *ret)
+/* What a series is compared with, and how long before it that was measured, below 0 if it was
+ * after: what the snapshot before had, or where it was not measured again since, the
+ * measurement before that one. NULL: it was measured once, or with and without a timestamp,
+ * so that nobody knows how long it took. */
+static const struct adp_series *measured_before(const struct adp_moment *moment,
+                                                const struct adp_series *series,
+                                                double *ret_s)
 {
-    const struct adp_moment *moment = run->moment;
     const struct adp_series *before =
         moment->before ? adp_metrics_same(moment->before, series) : NULL;
+    if (!before || before->has_time != series->has_time)
+        return NULL;
+    *ret_s = moment->elapsed_s;
+    if (!series->has_time)
+        return before;
+    if (before->time_s == series->time_s)
+        before = moment->earlier ? adp_metrics_same(moment->earlier, series) : NULL;
+    if (before)
+        *ret_s = series->time_s - before->time_s;
+    return before;
+}
+
+/* ---- when a counter was made ---- */
+
+enum { LONGEST_CREATED = 512 };
+
+/* The first series that may tell when a counter of this name was made: of c_total, or of the
+ * histogram c, that is c_created. */
+static uint32_t first_created(const struct adp_metrics *m, struct adp_str name)
+{
+    static const char *const ends[] = { "_total", "_bucket", "_count", "_sum" };
+    static const char created[] = "_created";
+    char text[LONGEST_CREATED + sizeof created];
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        size_t n = strlen(ends[i]);
+        if (name.n <= n || memcmp(name.p + name.n - n, ends[i], n) != 0)
+            continue;
+        name.n -= n;
+        break;
+    }
+    if (name.n > LONGEST_CREATED)
+        return ADP_NO_SERIES;
+    memcpy(text, name.p, name.n);
+    memcpy(text + name.n, created, sizeof created - 1);
+    return adp_metrics_find(m, text, name.n + sizeof created - 1);
+}
+
+/* Whether it has no label with a value but those of `as`, and these all but a bucket's le. */
+static bool is_of_family(const struct adp_series *s, const struct adp_series *as)
+{
+    for (uint32_t i = 0, k = 0;; i++, k++) {
+        i = adp_label_told(s, i);
+        k = adp_label_told(as, k);
+        if (i < s->n_labels && adp_str_is(s->labels[i].name, "le"))
+            i = adp_label_told(s, i + 1);
+        if (k < as->n_labels && adp_str_is(as->labels[k].name, "le"))
+            k = adp_label_told(as, k + 1);
+        if (i >= s->n_labels || k >= as->n_labels)
+            return i >= s->n_labels && k >= as->n_labels;
+        if (!adp_str_same(s->labels[i].name, as->labels[k].name) ||
+            !adp_str_same(s->labels[i].value, as->labels[k].value))
+            return false;
+    }
+}
+
+static const struct adp_series *created_of(const struct adp_metrics *m, uint32_t first,
+                                           const struct adp_series *series)
+{
+    struct adp_label labels[ADP_METRICS_MAX_LABELS];
+    struct adp_series probe = { .name = adp_metrics_at(m, first)->name,
+                                .labels = labels };
+    for (uint32_t i = 0; i < series->n_labels; i++)
+        if (!adp_str_is(series->labels[i].name, "le"))
+            labels[probe.n_labels++] = series->labels[i];
+    return adp_metrics_same(m, &probe);
+}
+
+/* True when the counter says itself that it was made anew since. Of a histogram it is asked
+ * once for all buckets. */
+static bool was_made_anew(struct run *run, const struct adp_series *series)
+{
+    const struct adp_moment *moment = run->moment;
+    if (!adp_metrics_tells_created(moment->now))
+        return false;
+    if (run->asked && adp_str_same(run->asked->name, series->name) &&
+        is_of_family(run->asked, series))
+        return run->anew;
+    uint32_t first = first_created(moment->now, series->name);
+    const struct adp_series *now =
+        first == ADP_NO_SERIES ? NULL : created_of(moment->now, first, series);
+    double elapsed_s;
+    const struct adp_series *then = now ? measured_before(moment, now, &elapsed_s) : NULL;
+    run->asked = series;
+    run->anew = then && now->value > then->value;
+    return run->anew;
+}
+
+/* ---- growth ---- */
+
+/* How far one counter went since the snapshot before, and in how long; of one that was
+ * OUT_OF_RANGE then, what it was. */
+static enum adp_why grow(struct run *run, const struct adp_series *series, double *ret,
+                         double *ret_s)
+{
+    const struct adp_moment *moment = run->moment;
+    double elapsed_s = 0;
+    const struct adp_series *before = measured_before(moment, series, &elapsed_s);
     if (!isfinite(series->value) || (before && !isfinite(before->value)))
         return ADP_WHY_NOT_FINITE;
     if (!before)
         return ADP_WHY_FIRST_SAMPLE;
-    if (series->value < before->value || moment->restarted)
+    if (series->value < before->value || !(elapsed_s > 0) || moment->restarted ||
+        was_made_anew(run, series))
         return ADP_WHY_COUNTER_RESET;
     if (before->value < run->expr->least) {
         *ret = before->value;
         return ADP_WHY_OUT_OF_RANGE;
     }
     *ret = series->value - before->value;
+    *ret_s = elapsed_s;
     return ADP_WHY_PRESENT;
 }
 
 /* True when another counter of the source, with the same labels, went down: its engine
  * restarted, and this one has only grown past its old value since. Used, it would make a
  * ratio of the two halves of different intervals. */
-static bool restarted(const struct run *run, const struct adp_step *self,
+static bool restarted(struct run *run, const struct adp_step *self,
                       const struct adp_series *series)
 {
     for (uint32_t i = 0; i < run->expr->n_steps; i++) {
@@ -395,8 +499,8 @@ static bool restarted(const struct run *run, const struct adp_step *self,
         struct adp_series probe = *series;
         probe.name = adp_metrics_at(run->moment->now, first)->name;
         const struct adp_series *other = adp_metrics_same(run->moment->now, &probe);
-        double growth;
-        if (other && grow(run, other, &growth) == ADP_WHY_COUNTER_RESET)
+        double growth, elapsed_s;
+        if (other && grow(run, other, &growth, &elapsed_s) == ADP_WHY_COUNTER_RESET)
             return true;
     }
     return false;
@@ -465,8 +569,8 @@ static void set_label(struct element *e, struct adp_str label)
 
 static void set_growth(struct run *run, const struct adp_step *step, struct element *e)
 {
-    double growth = 0;
-    e->why = grow(run, e->series, &growth);
+    double growth = 0, elapsed_s = 0;
+    e->why = grow(run, e->series, &growth, &elapsed_s);
     if (e->why == ADP_WHY_PRESENT && restarted(run, step, e->series))
         e->why = ADP_WHY_COUNTER_RESET;
     if (e->why == ADP_WHY_OUT_OF_RANGE)
@@ -474,7 +578,7 @@ static void set_growth(struct run *run, const struct adp_step *step, struct elem
     if (e->why != ADP_WHY_PRESENT)
         return;
     if (step->kind == ADP_STEP_RATE)
-        apply(e, ADP_STEP_DIVIDE, growth, run->moment->elapsed_s);
+        apply(e, ADP_STEP_DIVIDE, growth, elapsed_s);
     else
         set_value(e, growth);
 }
@@ -919,18 +1023,28 @@ static void read_bound(struct element *e)
     }
 }
 
-/* A histogram of which one bucket cannot be used is no histogram. Moves the others
- * forward; *ret_n buckets, of as many histograms as are returned. */
-static uint32_t keep_whole(struct run *run, struct element *e, uint32_t *ret_n)
+/* A histogram of which one bucket cannot be used is no histogram, and one that observed nothing
+ * adds nothing, whatever its bounds. Moves the others forward; *ret_n buckets, of as many
+ * histograms as are returned. */
+static uint32_t keep_whole(struct run *run, struct element *e, uint32_t *ret_n,
+                           bool *ret_idle)
 {
     uint32_t n = *ret_n, kept = 0, histograms = 0;
+    *ret_idle = false;
     for (uint32_t from = 0, to; from < n; from = to) {
         enum adp_why why = ADP_WHY_PRESENT;
-        for (to = from; to < n && e[to].key == e[from].key; to++)
+        bool observed = false;
+        for (to = from; to < n && e[to].key == e[from].key; to++) {
             if (why == ADP_WHY_PRESENT)
                 why = e[to].why;
+            observed = observed || e[to].value > 0;
+        }
         if (why != ADP_WHY_PRESENT) {
             skip(run, why, to - from);
+            continue;
+        }
+        if (!observed && isinf(e[to - 1].le)) {
+            *ret_idle = true;
             continue;
         }
         uint32_t first = kept;
@@ -950,18 +1064,24 @@ static uint32_t keep_whole(struct run *run, struct element *e, uint32_t *ret_n)
 }
 
 /* The q-th of what was observed between two snapshots; `e` in the order of bounds, each
- * of `histograms` with its own bucket or none. */
+ * of `histograms` with its own bucket or none. A bound that not all have is none of the sum;
+ * and what lies between two bounds that all have is not spread evenly there, if some know
+ * better. */
 static enum adp_why find_quantile(struct element *e, uint32_t n, uint32_t histograms,
                                   double q, double *ret, double *ret_bound)
 {
     uint32_t bounds = 0;
+    bool split = false;
     for (uint32_t i = 0, same; i < n; i += same) {
         struct element one = e[i];
         for (same = 1; i + same < n && e[i + same].le == one.le; same++)
             one.value += e[i + same].value;
-        if (same <
-            histograms) /* not all have this bound: the next one counts these too */
+        if (same < histograms) {
+            split = true;
             continue;
+        }
+        one.split = split;
+        split = false;
         if (bounds && one.value < e[bounds - 1].value)
             one.value = e[bounds - 1].value; /* read while it was being counted up */
         e[bounds++] = one;
@@ -974,6 +1094,8 @@ static enum adp_why find_quantile(struct element *e, uint32_t n, uint32_t histog
     uint32_t i = 0;
     while (e[i].value < rank)
         i++;
+    if (e[i].split && (i == 0 || i < bounds - 1))
+        return ADP_WHY_BOUNDS_DIFFER;
     if (i == bounds - 1) {
         *ret_bound = i ? e[i - 1].le : (double)INFINITY;
         return ADP_WHY_ABOVE_LAST_BOUND;
@@ -1001,9 +1123,12 @@ static void take_quantile(struct run *run, double q)
     sort_buckets(e, v.n, false);
     for (uint32_t i = 0; i < v.n; i++)
         add_time(&result, &e[i]);
-    uint32_t n = v.n, histograms = keep_whole(run, e, &n);
+    bool idle;
+    uint32_t n = v.n, histograms = keep_whole(run, e, &n, &idle);
     double value = 0;
-    if (histograms) {
+    if (!histograms && idle) {
+        result.why = ADP_WHY_NOTHING_OBSERVED;
+    } else if (histograms) {
         sort_buckets(e, n, true);
         result.why = find_quantile(e, n, histograms, q, &value, &run->value->bound);
     } else if (result.why == ADP_WHY_PRESENT) {
@@ -1012,7 +1137,7 @@ static void take_quantile(struct run *run, double q)
     if (result.why == ADP_WHY_PRESENT)
         set_value(&result, value);
     else
-        result.counted = !histograms; /* among the skipped, bucket by bucket */
+        result.counted = !histograms && !idle; /* among the skipped, bucket by bucket */
     e[0] = result;
     set_length(run, 1, ADP_WHY_PRESENT);
 }

@@ -8,6 +8,10 @@
  * A pulse (core/dictionary.h) is kept for each engine of the page: the sum of its signs, and
  * since when that sum has stood.
  *
+ * A page may hold series that were not measured again since the page before, or since the page
+ * compared with: their timestamp is the same. For these the measurement before is kept aside,
+ * series by series. A page without timestamps has none, and costs nothing.
+ *
  * Who began anew is marked, with the time of the page that shows it, for as long as a page
  * from before that may be compared with; when everybody did, those pages are forgotten
  * instead. */
@@ -39,11 +43,13 @@ struct page {
 
 struct beating {
     const struct adp_pulse *pulse;
-    uint64_t engine, target; /* their keys */
-    uint64_t look;           /* the last look at it */
-    double sum, next_sum;    /* NaN: it counts nothing that we know */
-    uint64_t moved_ns;       /* when `sum` was first seen */
-    uint64_t since_ns;       /* the same, or when it last said that nothing runs */
+    uint64_t engine, target;    /* their keys */
+    uint64_t look;              /* the last look at it */
+    double sum, next_sum;       /* NaN: it counts nothing that we know */
+    double time_s, next_time_s; /* newest of what was summed; NaN: some has none */
+    uint64_t measured_ns;       /* the look at which that moved */
+    uint64_t moved_ns;          /* when `sum` was first seen */
+    uint64_t since_ns;          /* the same, or when it last said that nothing runs */
     bool running, lingers;
     bool has_moved; /* since it was first seen */
     bool anew;      /* at this look */
@@ -72,6 +78,8 @@ struct adp_history {
     uint32_t n_witnesses;
     struct page pages[PAGES];
     struct page *next, *last, *young, *old; /* of pages; all but next NULL at first */
+    struct adp_metrics *earlier,
+        *spare;     /* owned; of series of `last`, measured before that */
     bool restarted; /* all of it, between `last` and the page looked at */
     uint64_t looks;
     struct beating beating[MAX_BEATING];
@@ -124,6 +132,10 @@ int adp_history_create(struct adp_history **ret, uint64_t window_ns)
             adp_history_destroy(h);
             return ADP_ENOMEM;
         }
+    if (adp_metrics_create(&h->earlier) || adp_metrics_create(&h->spare)) {
+        adp_history_destroy(h);
+        return ADP_ENOMEM;
+    }
     *ret = h;
     return 0;
 }
@@ -134,6 +146,8 @@ void adp_history_destroy(struct adp_history *h)
         return;
     for (int i = 0; i < PAGES; i++)
         adp_metrics_destroy(h->pages[i].metrics);
+    adp_metrics_destroy(h->earlier);
+    adp_metrics_destroy(h->spare);
     free(h);
 }
 
@@ -221,7 +235,9 @@ static struct beating *add_beating(struct adp_history *h, const struct adp_pulse
     if (h->n_beating == MAX_BEATING)
         return NULL;
     struct beating *b = &h->beating[h->n_beating++];
-    *b = (struct beating) { .pulse = pulse, .engine = engine, .sum = (double)NAN };
+    *b = (struct beating) {
+        .pulse = pulse, .engine = engine, .sum = (double)NAN, .time_s = (double)NAN
+    };
     h->slots[slot_of(h, pulse, engine)] = h->n_beating;
     return b;
 }
@@ -240,6 +256,7 @@ static bool feel_running(struct adp_history *h, const struct adp_pulse *pulse,
         b->look = h->looks;
         b->target = adp_target_key(adp_replica_of(running));
         b->next_sum = (double)NAN;
+        b->next_time_s = -(double)INFINITY;
         b->running = b->anew = false;
     }
     b->running = b->running || running->value > 0;
@@ -255,8 +272,13 @@ static void feel_signs(struct adp_history *h, const struct adp_metrics *page,
         for (const struct adp_series *s = first_of_sign(page, &signs[i]); s;
              s = next_of_sign(page, next_series(page, s), &signs[i])) {
             struct beating *b = find_beating(h, pulse, adp_engine_key(s));
-            if (b && isfinite(s->value))
-                b->next_sum = isnan(b->next_sum) ? s->value : b->next_sum + s->value;
+            if (!b || !isfinite(s->value))
+                continue;
+            b->next_sum = isnan(b->next_sum) ? s->value : b->next_sum + s->value;
+            if (!s->has_time)
+                b->next_time_s = (double)NAN;
+            else if (s->time_s > b->next_time_s)
+                b->next_time_s = s->time_s;
         }
 }
 
@@ -276,7 +298,7 @@ static bool feel(struct adp_history *h, const struct adp_metrics *page,
 }
 
 /* Without any sign the sum is NaN: equal to nothing, it seems to move with every look, and
- * the engine is believed. */
+ * the engine is believed. So it is with a time: without one, it is measured with every look. */
 static void settle(struct beating *b, uint64_t now_ns)
 {
     if (!(b->next_sum == b->sum)) {
@@ -285,7 +307,10 @@ static void settle(struct beating *b, uint64_t now_ns)
     }
     if (!b->running)
         b->since_ns = now_ns;
+    if (!(b->next_time_s == b->time_s))
+        b->measured_ns = now_ns;
     b->sum = b->next_sum;
+    b->time_s = b->next_time_s;
 }
 
 /* Those that were not on the page any more make room: their numbers mean nothing later. */
@@ -318,20 +343,31 @@ static void feel_all(struct adp_history *h, const struct adp_metrics *page,
         settle(&h->beating[i], now_ns);
 }
 
+/* How long its counters stand, as far as it was asked. */
+static uint64_t stood_ns(const struct beating *b)
+{
+    return b->measured_ns > b->moved_ns ? b->measured_ns - b->moved_ns : 0;
+}
+
 /* An exporter may go on telling of an engine that is gone: its counters stand, while those
  * of another there move. */
-static bool is_left_over(const struct adp_history *h, const struct beating *b,
-                         uint64_t now_ns)
+static bool is_left_over(const struct adp_history *h, const struct beating *b)
 {
-    if (!b->lingers || now_ns - b->moved_ns < ADP_FROZEN_NS || isnan(b->sum))
+    if (!b->lingers || stood_ns(b) < ADP_FROZEN_NS || isnan(b->sum))
         return false;
     for (uint32_t i = 0; i < h->n_beating; i++) {
         const struct beating *other = &h->beating[i];
         if (other->pulse == b->pulse && other->target == b->target && other->has_moved &&
-            now_ns - other->moved_ns < ADP_FROZEN_NS)
+            stood_ns(other) < ADP_FROZEN_NS)
             return true;
     }
     return false;
+}
+
+static bool is_frozen(const struct beating *b)
+{
+    return b->running && b->measured_ns > b->since_ns &&
+           b->measured_ns - b->since_ns >= ADP_FROZEN_NS;
 }
 
 /* ---- who began anew ---- */
@@ -476,7 +512,7 @@ static void doubt_names(struct adp_history *h, const struct adp_pulse *pulse,
 
 /* Who is frozen, who found no room, and whose counters are not to be compared with `than`,
  * NULL: there is nothing to compare with. */
-static void list_doubts(struct adp_history *h, const struct page *than, uint64_t now_ns)
+static void list_doubts(struct adp_history *h, const struct page *than)
 {
     uint32_t n;
     const struct adp_pulse *pulses = adp_pulses(&n);
@@ -488,8 +524,7 @@ static void list_doubts(struct adp_history *h, const struct page *than, uint64_t
                 (struct adp_doubt) { .kind = ADP_DOUBT_ALL, .why = ADP_WHY_TOO_MANY });
     for (uint32_t i = 0; i < h->n_beating; i++) {
         const struct beating *b = &h->beating[i];
-        if ((b->running && now_ns - b->since_ns >= ADP_FROZEN_NS) ||
-            is_left_over(h, b, now_ns))
+        if (is_frozen(b) || is_left_over(h, b))
             doubt_names(h, b->pulse,
                         (struct adp_doubt) { .of = b->engine,
                                              .kind = ADP_DOUBT_ENGINE,
@@ -530,10 +565,11 @@ void adp_history_look(struct adp_history *h, const struct adp_metrics *page,
         compare(h, page, than, at_ns);
     if (than) {
         ret->before = than->metrics;
+        ret->earlier = h->earlier;
         ret->elapsed_s = (double)(at_ns - than->at_ns) * 1e-9;
         ret->restarted = h->restarted;
     }
-    list_doubts(h, than, at_ns);
+    list_doubts(h, than);
     ret->n_doubts = h->n_doubts;
     h->restarted = h->restarted || all_anew(h);
 }
@@ -558,10 +594,50 @@ static void keep_marks(struct adp_history *h)
     h->n_fresh = 0;
 }
 
+/* Whether the page looked at shows that the series' engine or target did. */
+static bool began_anew(const struct adp_history *h, const struct adp_series *s)
+{
+    for (uint32_t i = h->n_marks; i < h->n_marks + h->n_fresh; i++) {
+        const struct adp_doubt *d = &h->marks[i].doubt;
+        uint64_t of = d->kind == ADP_DOUBT_ENGINE ? adp_engine_key(s)
+                                                  : adp_target_key(adp_replica_of(s));
+        if (d->of == of && adp_str_begins(s->name, d->prefix))
+            return true;
+    }
+    return false;
+}
+
+/* The measurement before the one that the page to be kept has: that of the last page, or where
+ * that is the same one, what was remembered then. One that finds no room is as if it had been
+ * measured once. */
+static void set_aside(struct adp_history *h, const struct adp_metrics *page)
+{
+    struct adp_metrics *to = h->spare;
+    bool nothing = !h->last || h->restarted || !adp_metrics_timed(page);
+    if (nothing && !adp_metrics_count(h->earlier))
+        return;
+    adp_metrics_clear(to);
+    for (uint32_t i = 0; !nothing && i < adp_metrics_count(page); i++) {
+        const struct adp_series *s = adp_metrics_at(page, i);
+        const struct adp_series *was =
+            s->has_time ? adp_metrics_same(h->last->metrics, s) : NULL;
+        if (!was || !was->has_time || was->time_s > s->time_s || began_anew(h, s))
+            continue;
+        if (was->time_s == s->time_s)
+            was = adp_metrics_same(h->earlier, s);
+        if (was)
+            adp_metrics_add(to, was->name, was->labels, was->n_labels, was->value, true,
+                            was->time_s, NULL);
+    }
+    h->spare = h->earlier;
+    h->earlier = to;
+}
+
 void adp_history_keep(struct adp_history *h, uint64_t at_ns)
 {
     struct page *kept = h->next;
     kept->at_ns = at_ns;
+    set_aside(h, kept->metrics);
     if (!h->young || h->restarted) {
         h->young = kept;
         h->old = NULL;

@@ -10,14 +10,17 @@
  * shut, or at 0 keep it open. While an engine has said for ADP_FROZEN_NS that requests run
  * in it, and none of its counters has moved in that time, what it says is doubted
  * (core/expr.h). So is what Ray goes on telling of a worker whose counters stand that long
- * while another's move.
+ * while another's move. Time passes for an engine only when it is measured again: one whose
+ * series come with the timestamp of the page before was not asked, or not heard.
  *
  *  1. Pages are given in the order of time. One that was not kept was never there.
  *  2. An engine of which a token counter went back or was made anew (_created), and a target
  *     whose process started anew, has no growth that reaches back before that page: all of
  *     its counters are doubted (COUNTER_RESET). When the page's own process did, or all its
  *     engines, the pages before it are forgotten.
- *  3. Of more engines than there is room for (2,048 in all), none of their make is believed.
+ *  3. Of a series with a timestamp, the measurement before its last is remembered for as long
+ *     as the last stands on the page, if it did not begin anew between the two.
+ *  4. Of more engines than there is room for (2,048 in all), none of their make is believed.
  */
 #ifndef ADP_CORE_HISTORY_H
 #define ADP_CORE_HISTORY_H

@@ -88,6 +88,8 @@ struct adp_metrics {
         name_bits[8]; /* a bit for the hash of each name: says no at once, or maybe */
     size_t text;      /* bytes of names and labels held */
     uint32_t duplicates;
+    bool timed; /* some series has, or had since it was cleared, a timestamp */
+    bool tells_created;
     bool cleared;
     struct adp_page_shape shape;
 };
@@ -456,6 +458,13 @@ static int copy_labels(struct adp_metrics *m, const struct adp_label *labels, ui
     return 0;
 }
 
+static bool ends_in_created(struct adp_str name)
+{
+    static const char end[] = "_created";
+    size_t n = sizeof end - 1;
+    return name.n > n && memcmp(name.p + name.n - n, end, n) == 0;
+}
+
 /* A name without series yet; room is reserved. */
 static uint32_t append_name(struct adp_metrics *m, char *text, struct adp_str name,
                             uint64_t hash)
@@ -466,6 +475,7 @@ static uint32_t append_name(struct adp_metrics *m, char *text, struct adp_str na
     };
     m->text += name.n;
     m->name_bits[word_of(hash)] |= bit_of(hash);
+    m->tells_created |= ends_in_created(name);
     table_put(&m->by_name, hash, m->n_names);
     return m->n_names++;
 }
@@ -515,7 +525,7 @@ static void wipe(struct adp_metrics *m)
     m->n_names = 0;
     m->text = 0;
     m->duplicates = 0;
-    m->cleared = false;
+    m->cleared = m->timed = m->tells_created = false;
 }
 
 int adp_metrics_add(struct adp_metrics *m, struct adp_str name,
@@ -547,8 +557,10 @@ int adp_metrics_add(struct adp_metrics *m, struct adp_str name,
         code = append(m, &new, name, name_hash, bytes, err);
         if (code)
             goto undo;
+        m->timed |= has_time;
         return 0;
     }
+    m->timed |= has_time;
     old->series.value = value;
     old->series.has_time = has_time;
     old->series.time_s = new.series.time_s;
@@ -613,7 +625,7 @@ bool adp_metrics_restore(struct adp_metrics *m)
 {
     if (!m->cleared || !m->shape.whole)
         return false;
-    m->cleared = false;
+    m->cleared = m->timed = false;
     return true;
 }
 
@@ -624,6 +636,7 @@ void adp_metrics_repeat(struct adp_metrics *m, uint32_t i, double value, bool ha
     s->value = value;
     s->has_time = has_time;
     s->time_s = time_s;
+    m->timed |= has_time;
 }
 
 /* ---- reading ---- */
@@ -686,6 +699,16 @@ void adp_metrics_set(struct adp_metrics *m, uint32_t i, double value)
 uint32_t adp_metrics_duplicates(const struct adp_metrics *m)
 {
     return m->cleared ? 0 : m->duplicates;
+}
+
+bool adp_metrics_timed(const struct adp_metrics *m)
+{
+    return !m->cleared && m->timed;
+}
+
+bool adp_metrics_tells_created(const struct adp_metrics *m)
+{
+    return !m->cleared && m->tells_created;
 }
 
 bool adp_metrics_newest(const struct adp_metrics *m, double *ret_s)

@@ -127,6 +127,10 @@ const struct adp_series *adp_metrics_same(const struct adp_metrics *metrics,
 /* Another value for series `i`, without a time. [control] */
 void adp_metrics_set(struct adp_metrics *metrics, uint32_t i, double value);
 uint32_t adp_metrics_duplicates(const struct adp_metrics *metrics);
+/* Whether any series has a timestamp: known without looking at them. */
+bool adp_metrics_timed(const struct adp_metrics *metrics);
+/* Whether any name ends in _created; likewise. */
+bool adp_metrics_tells_created(const struct adp_metrics *metrics);
 /* Newest timestamp of any series, seconds since the epoch; false when none has one. */
 bool adp_metrics_newest(const struct adp_metrics *metrics, double *ret_s);
 

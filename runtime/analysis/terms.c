@@ -211,6 +211,10 @@ static const struct adp_term terms[] = {
     { "above_last_bound", WHYS,
       "A percentile beyond the histogram's last finite bucket: how far cannot be said.",
       false },
+    { "bounds_differ", WHYS,
+      "Histograms with different buckets, and none that all have tells where the "
+      "percentile lies.",
+      false },
     { "part_of_total", WHYS,
       "A series that another, which was used, holds already. Left out, and no loss.",
       false },

@@ -7,6 +7,8 @@
 #include <math.h>
 #include <string.h>
 
+#define FARTHEST_S 9e15
+
 /* In double quotes; the escapes of the text format. */
 static void put_quoted(struct adp_line *page, const char *text, size_t len)
 {
@@ -44,6 +46,15 @@ static void put_value(struct adp_line *page, double value)
         adp_line_put(page, " ", 1);
         adp_line_put(page, text, adp_number_print(text, value));
     }
+}
+
+/* In milliseconds. A time that they cannot tell is as far away as they can: without any, the
+ * series would pass for one of now. */
+static void put_time(struct adp_line *page, double time_s)
+{
+    time_s = fmin(fmax(time_s, -FARTHEST_S), FARTHEST_S);
+    adp_line_put(page, " ", 1);
+    adp_line_i64(page, (int64_t)floor(time_s * 1e3));
 }
 
 static void put_labels(struct adp_line *page, const struct adp_series *s,
@@ -88,11 +99,7 @@ uint32_t adp_pool_write(struct adp_line *page, const struct adp_metrics *metrics
             adp_line_put(page, s->name.p, s->name.n);
         put_labels(page, s, name, plain);
         put_value(page, s->value);
-        double time_s = s->has_time ? s->time_s : measured_s;
-        if (time_s != 0.0 && fabs(time_s) < 9e15) {
-            adp_line_put(page, " ", 1);
-            adp_line_i64(page, (int64_t)floor(time_s * 1e3));
-        }
+        put_time(page, s->has_time ? s->time_s : measured_s);
         adp_line_put(page, "\n", 1);
     }
     return left_out;

@@ -11,8 +11,8 @@
 
 /* Appends the series of `metrics` in Prometheus' text format, each with the label
  * target="NAME"; a label of that name which is there already becomes exported_target, as
- * Prometheus itself has it. `measured_s`: for series that carry no timestamp, in seconds
- * since the epoch; 0: none. Returns how many series are left out, since they have no room for
+ * Prometheus itself has it. `measured_s`: when the page was measured, for series that carry no
+ * timestamp of their own, in seconds since the epoch. Returns how many series are left out, since they have no room for
  * another label. */
 uint32_t adp_pool_write(struct adp_line *page, const struct adp_metrics *metrics,
                         const char *name, double measured_s);

@@ -372,9 +372,10 @@ static void write_pool(struct adp_scraper *s, struct adp_scrape_round *ret)
     for (uint32_t i = 0; i < s->n; i++) {
         struct target *t = &s->target[i];
         bool held = !t->fresh && is_held(s, i, now);
+        double came_s = (double)t->came_wall_ns * 1e-9;
         if (t->fresh || held)
-            ret->bad_lines += adp_pool_write(&s->page, t->metrics, s->given[i].name,
-                                             held ? (double)t->came_wall_ns * 1e-9 : 0.0);
+            ret->bad_lines +=
+                adp_pool_write(&s->page, t->metrics, s->given[i].name, came_s);
         ret->held += held;
         ret->gone += !t->fresh && !held;
     }

@@ -390,6 +390,114 @@ START_TEST(a_worker_that_just_came_does_not_drop_others)
 }
 END_TEST
 
+/* ---- series with timestamps ---- */
+
+/* Asked every 40 s, and on every page: it says that requests run, and has counted more each
+ * time it was asked, but for the last. */
+START_TEST(who_was_not_asked_again_is_not_frozen)
+{
+    for (unsigned s = 0; s <= 160; s += 10) {
+        char page[200];
+        unsigned asked_s = s / 40 * 40, counted = asked_s < 120 ? asked_s : 120;
+        snprintf(page, sizeof page,
+                 "vllm:num_requests_running{target=\"b\"} 3 %u000\n"
+                 "vllm:prompt_tokens_total{target=\"b\"} %u %u000\n",
+                 1000 + asked_s, counted, 1000 + asked_s);
+        give(page, 100 + s);
+        /* at 160 s it was asked, and has stood since 120 s */
+        ck_assert_msg(count_doubts(ADP_WHY_FROZEN) == (s == 160), "at %u s", s);
+    }
+}
+END_TEST
+
+/* A worker asked every 40 s beside one of another target asked every 10 s. */
+START_TEST(a_worker_that_was_not_asked_again_is_not_left_over)
+{
+    for (unsigned s = 0; s <= 70; s += 10) {
+        char page[300];
+        unsigned asked_s = s / 40 * 40;
+        snprintf(page, sizeof page,
+                 "ray_vllm_num_requests_running{WorkerId=\"x\"} 0 %u000\n"
+                 "ray_vllm_prompt_tokens_total{WorkerId=\"x\"} %u %u000\n"
+                 "ray_vllm_num_requests_running{WorkerId=\"y\"} 0 %u000\n"
+                 "ray_vllm_prompt_tokens_total{WorkerId=\"y\"} %u %u000\n",
+                 1000 + asked_s, asked_s, 1000 + asked_s, 1000 + s, s, 1000 + s);
+        give(page, 100 + s);
+        ck_assert_msg(count_doubts(ADP_WHY_FROZEN) == 0, "at %u s", s);
+    }
+}
+END_TEST
+
+/* Two targets count 200 a second each; a is asked every second, b every `every_s`. What is not
+ * asked again stays on the page with its time. */
+static const struct {
+    unsigned every_s, for_s;
+} paces[] = { { 1, 40 }, { 4, 60 }, { 9, 60 }, { 15, 70 }, { 30, 100 }, { 45, 200 } };
+
+START_TEST(a_rate_of_a_pool_is_the_sum_of_the_targets_own)
+{
+    struct adp_expr *expr = NULL;
+    struct adp_scratch *scratch = NULL;
+    unsigned every_s = paces[_i].every_s;
+    ck_assert_int_eq(adp_expr_compile(&expr, "rate(c)", NULL, 1, 1, NULL), 0);
+    ck_assert_int_eq(adp_scratch_create(&scratch, 8), 0);
+    for (unsigned s = 0; s <= paces[_i].for_s; s++) {
+        char page[128];
+        struct adp_value v;
+        unsigned b_s = s / every_s * every_s;
+        snprintf(page, sizeof page,
+                 "c{target=\"a\"} %u %u000\nc{target=\"b\"} %u %u000\n", 200 * s,
+                 1000 + s, 200 * b_s, 1000 + b_s);
+        give(page, 100 + s);
+        enum adp_why why =
+            adp_expr_evaluate(expr, &moment, ADP_AGG_SUM, 0, 1e9, scratch, &v);
+        ck_assert_int_eq(why, s ? ADP_WHY_PRESENT : ADP_WHY_FIRST_SAMPLE);
+        if (!s)
+            continue;
+        ck_assert_uint_eq(v.skipped_by[ADP_WHY_FIRST_SAMPLE], s < every_s);
+        ck_assert_msg(v.value == (s < every_s ? 200 : 400), "%.17g at %u s", v.value, s);
+    }
+    adp_scratch_destroy(scratch);
+    adp_expr_destroy(expr);
+}
+END_TEST
+
+#define STARTS(of_b)                                                                     \
+    "process_start_time_seconds{target=\"a\"} 1\n"                                       \
+    "process_start_time_seconds{target=\"b\"} " of_b "\n"
+
+/* Measured at 0 and 30 s and begun anew between: at 45 s the page compared with tells the same
+ * measurement, and the one before it is another life's. */
+START_TEST(what_was_measured_before_a_restart_is_not_remembered)
+{
+    static const struct {
+        const char *page;
+        unsigned at_s;
+    } pages[] = {
+        { "c{target=\"a\"} 5 1000000\n" STARTS("1") "c{target=\"b\"} 9 1000000\n", 100 },
+        { "c{target=\"a\"} 5 1030000\n" STARTS("2") "c{target=\"b\"} 90 1030000\n", 130 },
+        { "c{target=\"a\"} 6 1045000\n" STARTS("2") "c{target=\"b\"} 90 1030000\n", 145 }
+    };
+    for (unsigned i = 0; i < 3; i++)
+        give(pages[i].page, pages[i].at_s);
+    ck_assert_ptr_nonnull(moment.earlier);
+    uint32_t last = adp_metrics_find(moment.now, "c", 1);
+    const struct adp_series *b =
+        adp_metrics_at(moment.now, adp_metrics_at(moment.now, last)->next);
+    ck_assert_double_eq(b->value, 90);
+    ck_assert_ptr_null(adp_metrics_same(moment.earlier, b));
+}
+END_TEST
+
+START_TEST(a_page_without_timestamps_has_no_earlier_measurements)
+{
+    give("c 1\n", 100);
+    give("c 2\n", 110);
+    give("c 3\n", 120);
+    ck_assert_uint_eq(adp_metrics_count(moment.earlier), 0);
+}
+END_TEST
+
 /* ---- who began anew ---- */
 
 #define ENGINE(e, tokens)                                                                \
@@ -648,6 +756,12 @@ int main(void)
     tcase_add_test(t, of_more_engines_than_are_watched_none_is_believed);
     tcase_add_test(t, what_is_left_of_a_worker_is_dropped);
     tcase_add_test(t, a_worker_that_just_came_does_not_drop_others);
+    tcase_add_test(t, who_was_not_asked_again_is_not_frozen);
+    tcase_add_test(t, a_worker_that_was_not_asked_again_is_not_left_over);
+    tcase_add_loop_test(t, a_rate_of_a_pool_is_the_sum_of_the_targets_own, 0,
+                        COUNT(paces));
+    tcase_add_test(t, what_was_measured_before_a_restart_is_not_remembered);
+    tcase_add_test(t, a_page_without_timestamps_has_no_earlier_measurements);
     tcase_add_test(t, an_engine_that_began_anew_is_marked_until_its_past_is_over);
     tcase_add_test(t, an_engine_that_was_away_and_began_anew_is_marked);
     tcase_add_test(t, a_counter_that_was_made_anew_shows_it);

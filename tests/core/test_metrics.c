@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/metrics.h"
 
+#include "core/promtext.h"
 #include "tests/core/failing.h"
 
 #include <check.h>
@@ -622,11 +623,40 @@ START_TEST(series_are_what_a_searched_list_says)
 }
 END_TEST
 
+/* Read again and again into one object: what is known of a page is of that page. */
+START_TEST(a_page_is_known_to_have_timestamps_and_times_of_making)
+{
+    static const struct {
+        const char *page;
+        bool timed, created;
+    } pages[] = { { "a 1\n", false, false },
+                  { "a 1 5\n", true, false },
+                  { "a 2 6\n", true, false },
+                  { "a 1\n", false, false },
+                  { "a 1\nb_created 5\n", false, true },
+                  { "a 2\nb_created 5\n", false, true },
+                  { "a 2\n_created 5\nb_created_at 7\n", false, false },
+                  { "a 1\na 2 0\n", true, false } };
+    struct adp_metrics *m = NULL;
+    ck_assert_int_eq(adp_metrics_create(&m), 0);
+    for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++) {
+        const char *page = pages[i].page;
+        adp_metrics_clear(m);
+        ck_assert(!adp_metrics_timed(m));
+        ck_assert_int_eq(adp_promtext_read(m, page, strlen(page), NULL, NULL), 0);
+        ck_assert_msg(adp_metrics_timed(m) == pages[i].timed, "%s", page);
+        ck_assert_msg(adp_metrics_tells_created(m) == pages[i].created, "%s", page);
+    }
+    adp_metrics_destroy(m);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("metrics");
     TCase *t = tcase_create("metrics");
     tcase_set_timeout(t, 60);
+    tcase_add_test(t, a_page_is_known_to_have_timestamps_and_times_of_making);
     tcase_add_test(t, a_series_comes_back_as_given_with_its_labels_sorted);
     tcase_add_test(t,
                    the_same_labels_in_any_order_are_one_series_and_the_last_value_stays);

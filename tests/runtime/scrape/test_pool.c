@@ -12,17 +12,26 @@ static const struct {
     double measured_s;
     const char *pooled;
 } pages[] = {
-    { "a 1\n", 0, "a{target=\"x\\\"y\"} 1\n" },
-    { "a{b=\"c\"} 0.25\n", 0, "a{b=\"c\",target=\"x\\\"y\"} 0.25\n" },
-    { "a{target=\"t\"} 1\n", 0, "a{exported_target=\"t\",target=\"x\\\"y\"} 1\n" },
-    { "{\"my.name\",\"l.m\"=\"v\"} 1\n", 0,
-      "{\"my.name\",\"l.m\"=\"v\",target=\"x\\\"y\"} 1\n" },
-    { "a NaN\n", 0, "a{target=\"x\\\"y\"} NaN\n" },
-    { "a +Inf\n", 0, "a{target=\"x\\\"y\"} +Inf\n" },
-    { "a -Inf\n", 0, "a{target=\"x\\\"y\"} -Inf\n" },
-    { "a{b=\"\\\\ \\\" \\n\"} 1\n", 0, "a{b=\"\\\\ \\\" \\n\",target=\"x\\\"y\"} 1\n" },
+    { "a 1\n", 1, "a{target=\"x\\\"y\"} 1 1000\n" },
+    { "a{b=\"c\"} 0.25\n", 1, "a{b=\"c\",target=\"x\\\"y\"} 0.25 1000\n" },
+    { "a{target=\"t\"} 1\n", 1, "a{exported_target=\"t\",target=\"x\\\"y\"} 1 1000\n" },
+    { "{\"my.name\",\"l.m\"=\"v\"} 1\n", 1,
+      "{\"my.name\",\"l.m\"=\"v\",target=\"x\\\"y\"} 1 1000\n" },
+    { "a NaN\n", 1, "a{target=\"x\\\"y\"} NaN 1000\n" },
+    { "a +Inf\n", 1, "a{target=\"x\\\"y\"} +Inf 1000\n" },
+    { "a -Inf\n", 1, "a{target=\"x\\\"y\"} -Inf 1000\n" },
+    { "a{b=\"\\\\ \\\" \\n\"} 1\n", 1,
+      "a{b=\"\\\\ \\\" \\n\",target=\"x\\\"y\"} 1 1000\n" },
     { "a 1\n", 1700000000.25, "a{target=\"x\\\"y\"} 1 1700000000250\n" },
     { "a 1 1600000000000\n", 1700000000, "a{target=\"x\\\"y\"} 1 1600000000000\n" },
+    /* no time of its own is none */
+    { "a 1 0\n", 1700000000, "a{target=\"x\\\"y\"} 1 0\n" },
+    { "a 1 -0\n", 1700000000, "a{target=\"x\\\"y\"} 1 0\n" },
+    { "a 1 0.0\n# EOF\n", 1700000000, "a{target=\"x\\\"y\"} 1 0\n" },
+    { "a 1 -1.5\n# EOF\n", 1700000000, "a{target=\"x\\\"y\"} 1 -1500\n" },
+    { "a 1 1e300\n# EOF\n", 1700000000, "a{target=\"x\\\"y\"} 1 9000000000000000000\n" },
+    { "a 1 9223372036854775807\n", 1700000000,
+      "a{target=\"x\\\"y\"} 1 9000000000000000000\n" },
 };
 
 START_TEST(each_series_says_whose_it_is_and_when_it_was_measured)
@@ -57,9 +66,9 @@ START_TEST(a_series_without_room_for_the_label_is_left_out_and_counted)
     adp_line_init(&page);
     ck_assert_int_eq(adp_metrics_create(&metrics), 0);
     ck_assert_int_eq(adp_promtext_read(metrics, text, strlen(text), NULL, NULL), 0);
-    ck_assert_uint_eq(adp_pool_write(&page, metrics, "x", 0), 1);
-    ck_assert_uint_eq(page.len, strlen("b{target=\"x\"} 2\n"));
-    ck_assert_int_eq(memcmp(page.text, "b{target=\"x\"} 2\n", page.len), 0);
+    ck_assert_uint_eq(adp_pool_write(&page, metrics, "x", 2.5), 1);
+    ck_assert_uint_eq(page.len, strlen("b{target=\"x\"} 2 2500\n"));
+    ck_assert_int_eq(memcmp(page.text, "b{target=\"x\"} 2 2500\n", page.len), 0);
     adp_metrics_destroy(metrics);
     adp_line_finish(&page);
 }

@@ -284,7 +284,8 @@ START_TEST(several_targets_make_one_page_per_slot)
     world.engine[1].page = "up 2\n";
     world.engine[1].takes_ns = 300 * MS;
     struct adp_scrape_round round = next_round(s);
-    page_is(&round, "up{target=\"a\"} 1\nup{target=\"b\"} 2\n");
+    page_is(&round,
+            "up{target=\"a\"} 1 1700000100010\nup{target=\"b\"} 2 1700000100300\n");
     ck_assert_uint_eq(world.now, 100 * S + 300 * MS);
     ck_assert_uint_eq(round.fresh, 2);
     next_round(s);
@@ -325,7 +326,11 @@ START_TEST(one_that_fails_is_held_with_its_time_and_then_gone)
     /* It came at 100.01; 5 s later it is gone. */
     for (int k = 1; k <= 4; k++) {
         struct adp_scrape_round round = next_round(s);
-        page_is(&round, "up{target=\"a\"} 1\nup{target=\"b\"} 1 1700000100010\n");
+        char page[96];
+        snprintf(page, sizeof page,
+                 "up{target=\"a\"} 1 170000010%d010\nup{target=\"b\"} 1 1700000100010\n",
+                 k);
+        page_is(&round, page);
         ck_assert_uint_eq(round.held, 1);
         ck_assert_str_eq(round.failures[0].text,
                          "b: connection_refused: as the script has it");
@@ -333,12 +338,13 @@ START_TEST(one_that_fails_is_held_with_its_time_and_then_gone)
     struct adp_scrape_round round = next_round(s); /* 105.01: exactly 5 s */
     ck_assert_uint_eq(round.held, 1);
     round = next_round(s);
-    page_is(&round, "up{target=\"a\"} 1\n");
+    page_is(&round, "up{target=\"a\"} 1 1700000106010\n");
     ck_assert_uint_eq(round.held, 0);
     ck_assert_uint_eq(round.gone, 1);
     world.engine[1].why = ADP_SCRAPE_FINE;
     round = next_round(s);
-    page_is(&round, "up{target=\"a\"} 1\nup{target=\"b\"} 1\n");
+    page_is(&round,
+            "up{target=\"a\"} 1 1700000107010\nup{target=\"b\"} 1 1700000107010\n");
     adp_scraper_destroy(s);
 }
 END_TEST
@@ -362,7 +368,9 @@ START_TEST(a_stalled_target_does_not_hold_the_others_up)
     world.engine[1].why = ADP_SCRAPE_TIMEOUT;
     for (uint64_t k = 0; k < 5; k++) {
         struct adp_scrape_round round = next_round(s);
-        page_is(&round, "up{target=\"a\"} 1\n");
+        char page[48];
+        snprintf(page, sizeof page, "up{target=\"a\"} 1 170000010%d010\n", (int)k);
+        page_is(&round, page);
         /* In slot 100 both are waited for; later the stalled one was not asked. */
         ck_assert_uint_eq(world.now, 100 * S + k * S + (k == 0 ? 900 * MS : 10 * MS));
         ck_assert_uint_eq(round.n_failures, 0);
@@ -401,9 +409,11 @@ START_TEST(without_memory_there_is_a_reason_and_never_half_a_page)
             failed_rounds++;
             ck_assert_int_eq(round.failures[0].why, ADP_SCRAPE_NO_MEMORY);
         } else
-            page_is(&round, "up{target=\"a\"} 1\nup{target=\"b\"} 1\n");
+            page_is(&round, "up{target=\"a\"} 1 1700000100010\n"
+                            "up{target=\"b\"} 1 1700000100010\n");
         round = next_round(s);
-        page_is(&round, "up{target=\"a\"} 1\nup{target=\"b\"} 1\n");
+        page_is(&round, "up{target=\"a\"} 1 1700000101010\n"
+                        "up{target=\"b\"} 1 1700000101010\n");
     }
     ck_assert_uint_gt(failed_rounds, 0);
     adp_scraper_destroy(s);
