@@ -6,6 +6,7 @@
 #include "runtime/scrape/scrape.h"
 
 #include "core/promtext.h"
+#include "core/veil.h"
 #include "runtime/scrape/ending.h"
 #include "runtime/scrape/fetch.h"
 #include "runtime/scrape/pool.h"
@@ -79,6 +80,7 @@ static uint64_t now_ns(const struct adp_scraper *s)
 
 /* --- life --- */
 
+/* at->shown becomes what logs, pages and messages call it, with a name or without. */
 static int check(const struct adp_scrape_target *t, struct adp_address *at,
                  struct adp_error *err)
 {
@@ -92,6 +94,8 @@ static int check(const struct adp_scrape_target *t, struct adp_address *at,
     if (!t->cert_file != !t->key_file)
         return adp_error_set(err, ADP_EINVAL,
                              "%s: a certificate and its key are given together", name);
+    if (t->name)
+        adp_veil(t->name, at->shown, sizeof at->shown);
     return 0;
 }
 
@@ -119,8 +123,7 @@ static int fill(struct adp_scraper *s, const struct adp_scrape_target *targets,
         if (code < 0)
             return code;
         s->given[i] = targets[i];
-        if (!s->given[i].name)
-            s->given[i].name = s->at[i].shown;
+        s->given[i].name = s->at[i].shown;
         if (targets[i].interval_ns < shortest)
             shortest = targets[i].interval_ns;
         if (s->n > 1 && adp_metrics_create(&s->target[i].metrics) < 0)

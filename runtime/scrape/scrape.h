@@ -30,7 +30,8 @@
 /* One page. Strings are borrowed for the life of the scraper. */
 struct adp_scrape_target {
     const char *name; /* what texts and the label `target` call it; NULL: its address, and
-                         "#2" behind the second of those that are shown alike */
+                         either as core/veil.h shows it, "#2" behind the second of those
+                         that are shown alike */
     const char *url;  /* address.h */
     uint64_t interval_ns, timeout_ns; /* both above 0; a timeout may exceed the interval:
                                          slots are passed over while it is waited for */
