@@ -400,7 +400,10 @@ static int check_given(struct adp_str name, const struct adp_label *labels, uint
 {
     if (!name.n)
         return adp_error_set(err, ADP_EINVAL, "metric name is empty");
-    if (n > ADP_METRICS_MAX_LABELS)
+    uint32_t own = 0;
+    for (uint32_t i = 0; i < n && n > ADP_METRICS_MAX_LABELS; i++)
+        own |= adp_str_is(labels[i].name, ADP_METRICS_OWN_LABEL);
+    if (n - own > ADP_METRICS_MAX_LABELS)
         return adp_error_set(err, ADP_EFULL, "more than %u labels on one series",
                              ADP_METRICS_MAX_LABELS);
     size_t left = ADP_METRICS_MAX_TEXT;

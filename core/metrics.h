@@ -23,7 +23,8 @@
 #include <string.h>
 
 #define ADP_METRICS_MAX_SERIES 65536u      /* per object */
-#define ADP_METRICS_MAX_LABELS 64u         /* per series */
+#define ADP_METRICS_MAX_LABELS 64u         /* per series, not counting ... */
+#define ADP_METRICS_OWN_LABEL  "target"    /* ... which joined pages add to each */
 #define ADP_METRICS_MAX_TEXT   (16u << 20) /* bytes of names and labels in all */
 
 /* Bytes that are somebody else's; not NUL-terminated. */
@@ -89,7 +90,8 @@ void adp_metrics_clear(struct adp_metrics *metrics);
 
 /* Adds one series; copies every string. `labels` may be NULL when n_labels is 0; they
  * need not be sorted. A series that is there already gets the value and time given, and
- * keeps its place. ADP_EFULL past a bound above, ADP_EINVAL for an empty name, also of a label, or
+ * keeps its place. ADP_EFULL past a bound above (64 labels and
+ * "target" are within it), ADP_EINVAL for an empty name, also of a label, or
  * a label given twice, ADP_ENOMEM. On failure nothing is added. */
 int adp_metrics_add(struct adp_metrics *metrics, struct adp_str name,
                     const struct adp_label *labels, uint32_t n_labels, double value,

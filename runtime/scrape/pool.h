@@ -12,8 +12,8 @@
 /* Appends the series of `metrics` in Prometheus' text format, each with the label
  * target="NAME"; a label of that name which is there already becomes exported_target, as
  * Prometheus itself has it. `measured_s`: for series that carry no timestamp, in seconds
- * since the epoch; 0: none. Returns how many series are left out, since they have no room for
- * another label. */
+ * since the epoch; 0: none. Returns how many series are left out: those that have 64 labels
+ * and a `target` of their own. */
 uint32_t adp_pool_write(struct adp_line *page, const struct adp_metrics *metrics,
                         const char *name, double measured_s);
 
