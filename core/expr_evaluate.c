@@ -342,19 +342,61 @@ static uint32_t first_series(const struct adp_moment *moment,
     return i;
 }
 
+/* What is there, step by step, as values would be. */
+static bool is_supplied(const struct adp_expr *expr, const bool *there)
+{
+    bool stack[ADP_EXPR_STEPS];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < expr->n_steps; i++) {
+        const struct adp_step *step = &expr->steps[i];
+        switch (step->kind) {
+        case ADP_STEP_NUMBER:
+            stack[n++] = true;
+            break;
+        case ADP_STEP_SERIES:
+        case ADP_STEP_DELTA:
+        case ADP_STEP_RATE:
+        case ADP_STEP_LABEL:
+        case ADP_STEP_QUANTILE:
+            stack[n++] = there[step->selector];
+            break;
+        case ADP_STEP_NEGATE:
+        case ADP_STEP_FOLD:
+            break;
+        case ADP_STEP_EITHER:
+            n--;
+            stack[n - 1] = stack[n - 1] || stack[n];
+            break;
+        default:
+            n--;
+            stack[n - 1] = stack[n - 1] && stack[n];
+        }
+    }
+    return stack[0];
+}
+
 bool adp_expr_supplied(const struct adp_expr *expr, const struct adp_moment *moment,
                        const char **ret_missing)
 {
+    bool there[ADP_EXPR_STEPS];
+    const char *missing = NULL;
     for (uint32_t i = 0; i < expr->n_selectors; i++) {
-        if (first_series(moment, &expr->selectors[i]) != ADP_NO_SERIES)
-            continue;
-        if (ret_missing)
-            *ret_missing = expr->selectors[i].name;
-        return false;
+        there[i] = first_series(moment, &expr->selectors[i]) != ADP_NO_SERIES;
+        if (!there[i] && !missing)
+            missing = expr->selectors[i].name;
     }
+    bool supplied = !missing || is_supplied(expr, there);
     if (ret_missing)
-        *ret_missing = NULL;
-    return true;
+        *ret_missing = supplied ? NULL : missing;
+    return supplied;
+}
+
+bool adp_expr_leads(const struct adp_expr *expr, uint32_t i)
+{
+    for (uint32_t k = 0; i && k < expr->n_steps; k++)
+        if (expr->steps[k].kind == ADP_STEP_EITHER)
+            return true;
+    return i == 0;
 }
 
 /* How far one counter went since the snapshot before; of one that was OUT_OF_RANGE then, what

@@ -8,8 +8,8 @@
  *  2. `names` holds every name and alias and ends with NULL; names[i] is one of the
  *     signal owner[i].
  *  3. An index, once given, stays. A failed call leaves the set as it was.
- *  4. `feeds` has each source under the name that its expression asks for first, and under
- *     the other names of that. Most sources are of engines that are not there, so reading
+ *  4. `feeds` has each source under the name that its expression asks for first, of either()
+ *     under all of them, and under the other names of these. Most sources are of engines that are not there, so reading
  *     starts from the names on the page and never looks at those. */
 #include "core/signal.h"
 
@@ -72,14 +72,25 @@ static void add_feed(struct adp_signals *set, const char *metric, uint32_t signa
     set->n_feeds++;
 }
 
+static void feed_source(struct adp_signals *set, uint32_t signal, uint32_t source)
+{
+    const struct adp_expr *expr = set->signals[signal].sources[source].expr;
+    const char *metric;
+    for (uint32_t i = 0; (metric = adp_expr_metric(expr, i)); i++)
+        if (adp_expr_leads(expr, i))
+            add_feed(set, metric, signal, source);
+}
+
 /* Whoever asks for `rename.from` first is also fed by `rename.to`. */
 static void index_rename(struct adp_signals *set, struct adp_rename rename)
 {
     for (uint32_t i = 0; i < set->n; i++)
         for (uint32_t k = 0; k < set->signals[i].n_sources; k++) {
             const struct adp_expr *source = set->signals[i].sources[k].expr;
-            if (strcmp(adp_expr_metric(source, 0), rename.from) == 0)
-                add_feed(set, rename.to, i, k);
+            const char *metric;
+            for (uint32_t m = 0; (metric = adp_expr_metric(source, m)); m++)
+                if (adp_expr_leads(source, m) && strcmp(metric, rename.from) == 0)
+                    add_feed(set, rename.to, i, k);
         }
 }
 
@@ -91,7 +102,7 @@ static void index_sources(struct adp_signals *set)
     set->crowded = false;
     for (uint32_t i = 0; i < set->n; i++)
         for (uint32_t k = 0; k < set->signals[i].n_sources; k++)
-            add_feed(set, adp_expr_metric(set->signals[i].sources[k].expr, 0), i, k);
+            feed_source(set, i, k);
     for (uint32_t r = 0; r < set->n_renames; r++)
         index_rename(set, set->renames[r]);
 }

@@ -627,6 +627,20 @@ START_TEST(the_operators_sources_go_before_the_shipped_ones)
 }
 END_TEST
 
+START_TEST(what_either_has_for_a_metric_that_is_not_there_feeds_too)
+{
+    add_source("queue_depth", "=either(first, second) + third", ADP_AGG_SUM);
+    ck_assert_int_eq(adp_signals_rename(set, "second", "other", NULL), 0);
+    ck_assert_double_eq(read_signal("queue_depth", "first 3\nthird 1\n")->value, 4);
+    ck_assert_double_eq(read_signal("queue_depth", "second 5\nthird 1\n")->value, 6);
+    ck_assert_double_eq(read_signal("queue_depth", "other 7\nthird 1\n")->value, 8);
+    ck_assert_int_eq(read_signal("queue_depth", "third 1\n")->why,
+                     ADP_WHY_NEVER_SUPPLIED);
+    ck_assert_int_eq(read_signal("queue_depth", "second 5\n")->why,
+                     ADP_WHY_NEVER_SUPPLIED);
+}
+END_TEST
+
 START_TEST(a_renamed_metric_is_tried_second)
 {
     ck_assert_int_eq(
@@ -1319,6 +1333,7 @@ static TCase *reading(void)
     tcase_add_loop_test(t, the_first_source_with_a_sane_value_wins, 0, COUNT(ordered));
     tcase_add_test(t, the_operators_sources_go_before_the_shipped_ones);
     tcase_add_test(t, a_renamed_metric_is_tried_second);
+    tcase_add_test(t, what_either_has_for_a_metric_that_is_not_there_feeds_too);
     tcase_add_test(t, where_nothing_was_counted_a_lifetime_does_not_answer);
     tcase_add_loop_test(t, where_nothing_was_counted_a_second_a_lifetime_does_not_answer,
                         0, 2);
