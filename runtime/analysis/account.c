@@ -210,6 +210,9 @@ int adp_account_json(const struct adp_account *account, FILE *to)
     adp_line_init(&line);
     adp_line_puts(&line, "{");
     adp_line_key_text(&line, "page", a->name);
+    adp_line_key_u64(&line, "bad_lines", a->bad_lines);
+    adp_line_key_u64(&line, "cut_lines", a->cut_lines);
+    adp_line_key_u64(&line, "duplicates", a->duplicates);
     adp_line_key(&line, "signals");
     adp_line_puts(&line, "{");
     for (uint32_t i = 0; i < adp_signals_count(a->set); i++)

@@ -66,7 +66,12 @@ static int note_left_out(int code, const struct adp_scrape_round *round,
                                 "\"target\"",
                                 len ? "; " : "", round->no_room,
                                 ADP_METRICS_MAX_LABELS + 1);
-    if (!round->cut_lines && !round->no_room)
+    if (round->duplicates)
+        len += (size_t)snprintf(text + len, sizeof text - len,
+                                "%s%u series stand there more than once: the last value is "
+                                "taken",
+                                len ? "; " : "", round->duplicates);
+    if (!round->cut_lines && !round->no_room && !round->duplicates)
         return code;
     struct adp_error all = { .code = ADP_NOTE };
     memcpy(all.file, note->file, sizeof all.file);

@@ -29,7 +29,7 @@ struct target {
     const char *page; /* the last one's bytes, the wire's; while fresh */
     size_t len;
     uint64_t came_ns, came_wall_ns;
-    uint32_t bad_lines, cut_lines;
+    uint32_t bad_lines, cut_lines, duplicates;
     enum adp_promtext_format format; /* as declared */
     struct adp_metrics *metrics;     /* owned; NULL with a single target */
 };
@@ -243,6 +243,7 @@ static void keep(struct adp_scraper *s, uint32_t i, const struct adp_fetched *go
     t->format = got->format;
     t->bad_lines = found.bad_lines;
     t->cut_lines = cut;
+    t->duplicates = adp_metrics_duplicates(t->metrics ? t->metrics : s->tried);
     t->came_ns = now_ns(s);
     t->came_wall_ns = s->clock.wall_ns(s->clock.ctx);
     s->n_fresh++;
@@ -407,6 +408,7 @@ static void close_round(struct adp_scraper *s, struct adp_scrape_round *ret)
         if (s->target[i].fresh) {
             ret->bad_lines += s->target[i].bad_lines;
             ret->cut_lines += s->target[i].cut_lines;
+            ret->duplicates += s->target[i].duplicates;
         }
         ret->came |= (uint64_t)s->target[i].fresh << i;
         ret->passed += s->target[i].schedule.passed;

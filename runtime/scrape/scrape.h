@@ -64,6 +64,7 @@ struct adp_scrape_round {
     uint32_t n_failures;
     uint32_t bad_lines; /* of the fresh pages, skipped */
     uint32_t cut_lines; /* of the fresh pages: left out, since the last has no newline */
+    uint32_t duplicates; /* of the fresh pages: series given again, the last taken */
     uint32_t no_room;   /* series left out of a pool: its label has no room (pool.h) */
     uint64_t passed;    /* slots passed over since the first round, of all targets */
 };
