@@ -166,6 +166,8 @@ struct adp_moment {
         restarted; /* the whole page's process did, since `before`: all counters began anew */
     const struct adp_str *replicas; /* only series of these (core/replicas.h), "" being */
     uint32_t n_replicas;            /* those without a target; 0: all series */
+    bool dated; /* series with a time of their own outside of these two are STALE */
+    double oldest_s, newest_s;
 };
 
 /* Whether it may be supplied where of the metrics that it asks for (adp_expr_metric) only the

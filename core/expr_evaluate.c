@@ -533,6 +533,18 @@ static void set_first(struct run *run, const struct adp_step *step, struct eleme
     hold_up(run, e);
 }
 
+/* The time of the first that is not of now is told. */
+static enum adp_why judge_time(struct run *run, double time_s)
+{
+    const struct adp_moment *m = run->moment;
+    if (!m->dated || (time_s > m->oldest_s && time_s <= m->newest_s))
+        return ADP_WHY_PRESENT;
+    if (!run->value->has_time)
+        run->value->time_s = time_s;
+    run->value->has_time = true;
+    return ADP_WHY_STALE;
+}
+
 static enum adp_why push_series(struct run *run, const struct adp_step *step)
 {
     const struct adp_selector *selector = &run->expr->selectors[step->selector];
@@ -550,6 +562,8 @@ static enum adp_why push_series(struct run *run, const struct adp_step *step)
                              .growth = step->kind != ADP_STEP_SERIES &&
                                        step->kind != ADP_STEP_LABEL };
         e.why = doubt(run->moment, series, e.growth);
+        if (e.why == ADP_WHY_PRESENT && series->has_time)
+            e.why = judge_time(run, series->time_s);
         if (e.why == ADP_WHY_PRESENT)
             set_first(run, step, &e);
         enum adp_why why = add_element(run, e);

@@ -441,8 +441,8 @@ const char *const *adp_signals_names(const struct adp_signals *set)
 
 /* ---- reading one ---- */
 
-/* Dates what a source yielded: how old it is, until when it may be used. A timestamp in
- * the future is a clock ahead of ours, not a negative age. */
+/* Dates what a source yielded: how old it is, until when it may be used. A timestamp a little
+ * in the future is a clock ahead of ours, not a negative age. */
 static void date(struct adp_reading *reading, const struct adp_value *value,
                  uint64_t max_age_ns, uint64_t now_ns, double wall_s)
 {
@@ -481,9 +481,15 @@ static bool ask(const struct signal *signal, uint32_t source,
 {
     const struct source *s = &signal->sources[source];
     struct adp_value value;
-    enum adp_why why = adp_expr_evaluate(s->expr, moment, s->aggregate, signal->lo,
+    struct adp_moment dated = *moment;
+    dated.dated = true;
+    dated.oldest_s = wall_s - (double)signal->max_age_ns * 1e-9;
+    dated.newest_s = wall_s + ADP_AHEAD_S;
+    enum adp_why why = adp_expr_evaluate(s->expr, &dated, s->aggregate, signal->lo,
                                          signal->hi, scratch, &value);
     start(ret, why, (int32_t)source);
+    if (why == ADP_WHY_STALE && value.has_time)
+        ret->age_s = wall_s - value.time_s;
     ret->taken = value.taken;
     ret->skipped = value.skipped;
     ret->skipped_why = value.skipped_why;
