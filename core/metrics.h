@@ -133,7 +133,7 @@ uint32_t adp_metrics_duplicates(const struct adp_metrics *metrics);
 bool adp_metrics_newest(const struct adp_metrics *metrics, double *ret_s);
 
 /* Appends the JSON object of all series: the key is the bare name when it is the only
- * series of that name, or has no labels, else `name{label="value",…}` with \\, \" and \n
+ * series of that name and has no label "target", or has no labels, else `name{label="value",…}` with \\, \" and \n
  * escaped in values; the value a number, or null when it is not finite. */
 void adp_metrics_write(const struct adp_metrics *metrics, struct adp_line *line);
 /* Appends the i-th key alone, without its quotes. */

@@ -849,7 +849,9 @@ static void doubt_sleeping(const struct adp_metrics *m, const struct adp_sleep *
                                 adp_str_is(s->labels[l].value, sleep->value));
         if (!asleep)
             continue;
-        doubt.of = adp_engine_key(s);
+        bool named = adp_engine_is_named(s);
+        doubt.kind = named ? ADP_DOUBT_ENGINE : ADP_DOUBT_TARGET;
+        doubt.of = named ? adp_engine_key(s) : adp_target_key(adp_replica_of(s));
         if (d->n < d->cap)
             d->at[d->n++] = doubt;
         else
@@ -1021,6 +1023,8 @@ bool adp_signals_nearest(const struct adp_signals *set, uint32_t signal,
     *ret_source = 0;
     for (uint32_t i = 0; i < s->n_sources; i++) {
         struct nearness next = nearness(set, s->sources[i].expr, metrics);
+        if (next.near < 2 && adp_metric_is_gone(adp_expr_metric(s->sources[i].expr, 0)))
+            continue;
         if (i && (next.near < nearest.near ||
                   (next.near == nearest.near && next.absent >= nearest.absent)))
             continue;

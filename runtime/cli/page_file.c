@@ -43,12 +43,16 @@ int adp_page_file_read(const char *name, char **ret, size_t *ret_len, uint32_t *
         return adp_error_at(err, ADP_EINVAL, name, 0, 0,
                             "is an address, and here a page is read from a file or - for "
                             "stdin: curl -s ADDRESS | admitperf ... -");
+    if (!*name)
+        return adp_error_set(err, ADP_EINVAL,
+                             "the page's name is empty, expected a file or - for stdin");
     FILE *f = in ? stdin : fopen(name, "re");
     if (!f)
-        return adp_error_at(
-            err, ADP_EIO, name, 0, 0, "cannot open: %s%s", strerror(errno),
-            errno == ENOENT && strchr(name, ':') ? "; an address begins with http://"
-                                                 : "");
+        return adp_error_at(err, ADP_EIO, name, 0, 0, "cannot open: %s%s",
+                            strerror(errno),
+                            errno == ENOENT && strchr(name, ':')
+                                ? "; an address begins with http://, https:// or unix:/"
+                                : "");
     int code = 0;
     *ret = malloc(MOST_BYTES + 1);
     if (!*ret)
