@@ -325,9 +325,7 @@ static const char *read_rest(struct scan *s)
 static const char *read_sample(struct scan *s)
 {
     bool known = s->model && skip_known(s, s->name, '{');
-    s->n_before = !s->model              ? 0
-                  : s->n_labels < LABELS ? s->n_labels
-                                         : LABELS;
+    s->n_before = !s->model ? 0 : s->n_labels < LABELS ? s->n_labels : LABELS;
     s->model = true;
     s->n_labels = 0;
     s->has_time = false;

@@ -153,9 +153,9 @@ static int parse(struct adp_args *args, struct asked *ret)
 struct pages {
     const struct asked *asked;
     struct adp_history *history;
-    const struct adp_metrics *now; /* the page that the account is of */
-    uint64_t now_ns;               /* on our own clock */
-    double wall_s;                 /* what its timestamps are held against */
+    const struct adp_metrics *now;             /* the page that the account is of */
+    uint64_t now_ns;                           /* on our own clock */
+    double wall_s;                             /* what its timestamps are held against */
     uint32_t bad_lines, cut_lines, duplicates; /* of all that were read */
 };
 
@@ -175,8 +175,9 @@ static int read_text(struct pages *p, const char *name, const char *text, size_t
     p->bad_lines += found.bad_lines;
     p->duplicates += adp_metrics_duplicates(to);
     if (code == 0 && adp_metrics_duplicates(to))
-        adp_say("%s: %u of its series stand there more than once: the last value is taken",
-                name, adp_metrics_duplicates(to));
+        adp_say(
+            "%s: %u of its series stand there more than once: the last value is taken",
+            name, adp_metrics_duplicates(to));
     return code;
 }
 

@@ -378,7 +378,7 @@ static void write_pool(struct adp_scraper *s, struct adp_scrape_round *ret)
         bool held = !t->fresh && is_held(s, i, now);
         if (t->fresh || held)
             ret->no_room += adp_pool_write(&s->page, t->metrics, s->given[i].name,
-                                             held ? (double)t->came_wall_ns * 1e-9 : 0.0);
+                                           held ? (double)t->came_wall_ns * 1e-9 : 0.0);
         ret->held += held;
         ret->gone += !t->fresh && !held;
     }

@@ -63,8 +63,7 @@ START_TEST(the_colon_behind_a_name_is_the_sentences)
     char shown[128];
     adp_veil_words("unix:/x?k=QUERY: cut: http://h/m?k=QUERY, http://u:PASS; h/m: not",
                    shown, sizeof shown);
-    ck_assert_str_eq(shown,
-                     "unix:/x?...: cut: http://h/m?..., http://u:...; h/m: not");
+    ck_assert_str_eq(shown, "unix:/x?...: cut: http://h/m?..., http://u:...; h/m: not");
 }
 END_TEST
 
