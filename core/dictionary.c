@@ -432,9 +432,26 @@ uint64_t adp_engine_key(const struct adp_series *series)
     return key;
 }
 
+bool adp_engine_is_named(const struct adp_series *series)
+{
+    for (uint32_t i = 0; i < series->n_labels; i++)
+        if (is_one_of(series->labels[i].name, engines) &&
+            !adp_str_is(series->labels[i].name, ADP_METRICS_OWN_LABEL))
+            return true;
+    return false;
+}
+
 uint64_t adp_target_key(struct adp_str target)
 {
     return hash_on(UINT64_C(0x9e3779b97f4a7c15), target);
+}
+
+/* vLLM's of V0, under any prefix. */
+bool adp_metric_is_gone(const char *name)
+{
+    static const char gone[] = "gpu_prefix_cache_hit_rate";
+    size_t n = strlen(name), n_gone = sizeof gone - 1;
+    return n >= n_gone && strcmp(name + n - n_gone, gone) == 0;
 }
 
 bool adp_engine_lingers(const struct adp_series *series)

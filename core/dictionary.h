@@ -25,6 +25,8 @@ bool adp_metric_is_blank(const struct adp_series *series);
 /* Which engine of the page a series belongs to: the hash of the labels that tell engines
  * apart (engine, WorkerId, …); one value for all series of a page without any. [hot] */
 uint64_t adp_engine_key(const struct adp_series *series);
+/* False: whatever it says is of all engines of its target. */
+bool adp_engine_is_named(const struct adp_series *series);
 
 /* The same of a target of a joined page, for all series that it has. [hot] */
 uint64_t adp_target_key(struct adp_str target);
@@ -64,6 +66,10 @@ struct adp_sleep {
     const char *metric, *label, *value;
 };
 const struct adp_sleep *adp_sleeps(uint32_t *ret_n);
+
+/* True for what no current version of its engine prints, though pages of old ones have it:
+ * nobody is told to look for it. */
+bool adp_metric_is_gone(const char *name);
 
 /* True for metrics that no admission signal could be made of: the exporter's own process,
  * what runs it, creation times, HTTP. */

@@ -432,6 +432,8 @@ static int read_plain_number(struct reader *r, double *ret)
         n++;
     if (!adp_number_parse(t, n, ret))
         return refuse(r, r->at, "not a number", "digits with an optional point and e");
+    if (isnan(*ret))
+        return refuse(r, r->at, "not a number", "digits with an optional point and e");
     if (!isfinite(*ret))
         return refuse(r, r->at, "a number is too large", "one below 1.8e308");
     r->at += n;

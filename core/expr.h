@@ -171,10 +171,16 @@ struct adp_moment {
         restarted; /* the whole page's process did, since `before`: all counters began anew */
     const struct adp_str *replicas; /* only series of these (core/replicas.h), "" being */
     uint32_t n_replicas;            /* those without a target; 0: all series */
+    bool dated; /* series with a time of their own outside of these two are STALE */
+    double oldest_s, newest_s;
 };
 
-/* False when a metric it asks for is not there, under its name or another: then it is
- * NEVER_SUPPLIED. *ret_missing, which may be NULL, is the first such name, or NULL. */
+/* Whether it may be supplied where of the metrics that it asks for (adp_expr_metric) only the
+ * i-th and later ones are there: the first, and with either() any. [any] */
+bool adp_expr_leads(const struct adp_expr *expr, uint32_t i);
+
+/* False when a metric it asks for is not there, under its name or another, nor what either()
+ * has in its place: then it is NEVER_SUPPLIED. *ret_missing, which may be NULL, is the first such name, or NULL. */
 bool adp_expr_supplied(const struct adp_expr *expr, const struct adp_moment *moment,
                        const char **ret_missing);
 

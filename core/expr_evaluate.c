@@ -345,19 +345,61 @@ static uint32_t first_series(const struct adp_moment *moment,
     return i;
 }
 
+/* What is there, step by step, as values would be. */
+static bool is_supplied(const struct adp_expr *expr, const bool *there)
+{
+    bool stack[ADP_EXPR_STEPS];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < expr->n_steps; i++) {
+        const struct adp_step *step = &expr->steps[i];
+        switch (step->kind) {
+        case ADP_STEP_NUMBER:
+            stack[n++] = true;
+            break;
+        case ADP_STEP_SERIES:
+        case ADP_STEP_DELTA:
+        case ADP_STEP_RATE:
+        case ADP_STEP_LABEL:
+        case ADP_STEP_QUANTILE:
+            stack[n++] = there[step->selector];
+            break;
+        case ADP_STEP_NEGATE:
+        case ADP_STEP_FOLD:
+            break;
+        case ADP_STEP_EITHER:
+            n--;
+            stack[n - 1] = stack[n - 1] || stack[n];
+            break;
+        default:
+            n--;
+            stack[n - 1] = stack[n - 1] && stack[n];
+        }
+    }
+    return stack[0];
+}
+
 bool adp_expr_supplied(const struct adp_expr *expr, const struct adp_moment *moment,
                        const char **ret_missing)
 {
+    bool there[ADP_EXPR_STEPS];
+    const char *missing = NULL;
     for (uint32_t i = 0; i < expr->n_selectors; i++) {
-        if (first_series(moment, &expr->selectors[i]) != ADP_NO_SERIES)
-            continue;
-        if (ret_missing)
-            *ret_missing = expr->selectors[i].name;
-        return false;
+        there[i] = first_series(moment, &expr->selectors[i]) != ADP_NO_SERIES;
+        if (!there[i] && !missing)
+            missing = expr->selectors[i].name;
     }
+    bool supplied = !missing || is_supplied(expr, there);
     if (ret_missing)
-        *ret_missing = NULL;
-    return true;
+        *ret_missing = supplied ? NULL : missing;
+    return supplied;
+}
+
+bool adp_expr_leads(const struct adp_expr *expr, uint32_t i)
+{
+    for (uint32_t k = 0; i && k < expr->n_steps; k++)
+        if (expr->steps[k].kind == ADP_STEP_EITHER)
+            return true;
+    return i == 0;
 }
 
 /* What a series is compared with, and how long before it that was measured, below 0 if it was
@@ -595,6 +637,18 @@ static void set_first(struct run *run, const struct adp_step *step, struct eleme
     hold_up(run, e);
 }
 
+/* The time of the first that is not of now is told. */
+static enum adp_why judge_time(struct run *run, double time_s)
+{
+    const struct adp_moment *m = run->moment;
+    if (!m->dated || (time_s > m->oldest_s && time_s <= m->newest_s))
+        return ADP_WHY_PRESENT;
+    if (!run->value->has_time)
+        run->value->time_s = time_s;
+    run->value->has_time = true;
+    return ADP_WHY_STALE;
+}
+
 static enum adp_why push_series(struct run *run, const struct adp_step *step)
 {
     const struct adp_selector *selector = &run->expr->selectors[step->selector];
@@ -612,6 +666,8 @@ static enum adp_why push_series(struct run *run, const struct adp_step *step)
                              .growth = step->kind != ADP_STEP_SERIES &&
                                        step->kind != ADP_STEP_LABEL };
         e.why = doubt(run->moment, series, e.growth);
+        if (e.why == ADP_WHY_PRESENT && series->has_time)
+            e.why = judge_time(run, series->time_s);
         if (e.why == ADP_WHY_PRESENT)
             set_first(run, step, &e);
         enum adp_why why = add_element(run, e);

@@ -402,7 +402,10 @@ static int check_given(struct adp_str name, const struct adp_label *labels, uint
 {
     if (!name.n)
         return adp_error_set(err, ADP_EINVAL, "metric name is empty");
-    if (n > ADP_METRICS_MAX_LABELS)
+    uint32_t own = 0;
+    for (uint32_t i = 0; i < n && n > ADP_METRICS_MAX_LABELS; i++)
+        own |= adp_str_is(labels[i].name, ADP_METRICS_OWN_LABEL);
+    if (n - own > ADP_METRICS_MAX_LABELS)
         return adp_error_set(err, ADP_EFULL, "more than %u labels on one series",
                              ADP_METRICS_MAX_LABELS);
     size_t left = ADP_METRICS_MAX_TEXT;
@@ -760,11 +763,20 @@ static void write_labels(struct adp_line *line, const struct adp_series *s)
         adp_line_put(line, "}", 1);
 }
 
+/* Whose it is of a pool does not go without saying, though it is the only one. */
+static bool is_of_target(const struct adp_series *s)
+{
+    for (uint32_t i = 0; i < s->n_labels; i++)
+        if (adp_str_is(s->labels[i].name, ADP_METRICS_OWN_LABEL))
+            return true;
+    return false;
+}
+
 void adp_metrics_write_key(const struct adp_metrics *m, uint32_t i, struct adp_line *line)
 {
     const struct stored *s = stored_at(m, i);
     adp_line_escaped(line, s->series.name.p, s->series.name.n);
-    if (m->names[s->name].count > 1)
+    if (m->names[s->name].count > 1 || is_of_target(&s->series))
         write_labels(line, &s->series);
 }
 

@@ -19,7 +19,7 @@
 
 #include <admitperf/policy.h>
 
-#define ADP_REPLICA_LABEL "target"
+#define ADP_REPLICA_LABEL ADP_METRICS_OWN_LABEL
 #define ADP_REPLICA_CELLS 4096u /* rows times columns at most */
 
 struct adp_replicas {

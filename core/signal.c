@@ -8,8 +8,8 @@
  *  2. `names` holds every name and alias and ends with NULL; names[i] is one of the
  *     signal owner[i].
  *  3. An index, once given, stays. A failed call leaves the set as it was.
- *  4. `feeds` has each source under the name that its expression asks for first, and under
- *     the other names of that. Most sources are of engines that are not there, so reading
+ *  4. `feeds` has each source under the name that its expression asks for first, of either()
+ *     under all of them, and under the other names of these. Most sources are of engines that are not there, so reading
  *     starts from the names on the page and never looks at those. */
 #include "core/signal.h"
 
@@ -72,14 +72,25 @@ static void add_feed(struct adp_signals *set, const char *metric, uint32_t signa
     set->n_feeds++;
 }
 
+static void feed_source(struct adp_signals *set, uint32_t signal, uint32_t source)
+{
+    const struct adp_expr *expr = set->signals[signal].sources[source].expr;
+    const char *metric;
+    for (uint32_t i = 0; (metric = adp_expr_metric(expr, i)); i++)
+        if (adp_expr_leads(expr, i))
+            add_feed(set, metric, signal, source);
+}
+
 /* Whoever asks for `rename.from` first is also fed by `rename.to`. */
 static void index_rename(struct adp_signals *set, struct adp_rename rename)
 {
     for (uint32_t i = 0; i < set->n; i++)
         for (uint32_t k = 0; k < set->signals[i].n_sources; k++) {
             const struct adp_expr *source = set->signals[i].sources[k].expr;
-            if (strcmp(adp_expr_metric(source, 0), rename.from) == 0)
-                add_feed(set, rename.to, i, k);
+            const char *metric;
+            for (uint32_t m = 0; (metric = adp_expr_metric(source, m)); m++)
+                if (adp_expr_leads(source, m) && strcmp(metric, rename.from) == 0)
+                    add_feed(set, rename.to, i, k);
         }
 }
 
@@ -91,7 +102,7 @@ static void index_sources(struct adp_signals *set)
     set->crowded = false;
     for (uint32_t i = 0; i < set->n; i++)
         for (uint32_t k = 0; k < set->signals[i].n_sources; k++)
-            add_feed(set, adp_expr_metric(set->signals[i].sources[k].expr, 0), i, k);
+            feed_source(set, i, k);
     for (uint32_t r = 0; r < set->n_renames; r++)
         index_rename(set, set->renames[r]);
 }
@@ -430,8 +441,8 @@ const char *const *adp_signals_names(const struct adp_signals *set)
 
 /* ---- reading one ---- */
 
-/* Dates what a source yielded: how old it is, until when it may be used. A timestamp in
- * the future is a clock ahead of ours, not a negative age. */
+/* Dates what a source yielded: how old it is, until when it may be used. A timestamp a little
+ * in the future is a clock ahead of ours, not a negative age. */
 static void date(struct adp_reading *reading, const struct adp_value *value,
                  uint64_t max_age_ns, uint64_t now_ns, double wall_s)
 {
@@ -470,9 +481,15 @@ static bool ask(const struct signal *signal, uint32_t source,
 {
     const struct source *s = &signal->sources[source];
     struct adp_value value;
-    enum adp_why why = adp_expr_evaluate(s->expr, moment, s->aggregate, signal->lo,
+    struct adp_moment dated = *moment;
+    dated.dated = true;
+    dated.oldest_s = wall_s - (double)signal->max_age_ns * 1e-9;
+    dated.newest_s = wall_s + ADP_AHEAD_S;
+    enum adp_why why = adp_expr_evaluate(s->expr, &dated, s->aggregate, signal->lo,
                                          signal->hi, scratch, &value);
     start(ret, why, (int32_t)source);
+    if (why == ADP_WHY_STALE && value.has_time)
+        ret->age_s = wall_s - value.time_s;
     ret->taken = value.taken;
     ret->skipped = value.skipped;
     ret->skipped_why = value.skipped_why;
@@ -832,7 +849,9 @@ static void doubt_sleeping(const struct adp_metrics *m, const struct adp_sleep *
                                 adp_str_is(s->labels[l].value, sleep->value));
         if (!asleep)
             continue;
-        doubt.of = adp_engine_key(s);
+        bool named = adp_engine_is_named(s);
+        doubt.kind = named ? ADP_DOUBT_ENGINE : ADP_DOUBT_TARGET;
+        doubt.of = named ? adp_engine_key(s) : adp_target_key(adp_replica_of(s));
         if (d->n < d->cap)
             d->at[d->n++] = doubt;
         else
@@ -1004,6 +1023,8 @@ bool adp_signals_nearest(const struct adp_signals *set, uint32_t signal,
     *ret_source = 0;
     for (uint32_t i = 0; i < s->n_sources; i++) {
         struct nearness next = nearness(set, s->sources[i].expr, metrics);
+        if (next.near < 2 && adp_metric_is_gone(adp_expr_metric(s->sources[i].expr, 0)))
+            continue;
         if (i && (next.near < nearest.near ||
                   (next.near == nearest.near && next.absent >= nearest.absent)))
             continue;

@@ -36,6 +36,10 @@ struct adp_signal_def {
 /* The shipped dictionary; *ret_n entries. */
 const struct adp_signal_def *adp_dictionary(uint32_t *ret_n);
 
+/* Of a series' own timestamp: more than this ahead of now it is no time of now (a clock that is
+ * wrong, or another unit). */
+#define ADP_AHEAD_S 60.0
+
 struct adp_signals; /* a set: built by one thread, then read-only and shared */
 
 /* A set with the shipped dictionary in it. ADP_ENOMEM. [control] */

@@ -80,6 +80,19 @@ static const char *query(const char *from, const char *end, bool address)
     return NULL;
 }
 
+/* Nothing but what we put there: "?...", and perhaps "#2". */
+static bool was_veiled(const char *rest, const char *end)
+{
+    if (end - rest < 4 || memcmp(rest + 1, "...", 3) != 0)
+        return false;
+    rest += 4;
+    if (rest < end && *rest == '#')
+        rest++;
+    while (rest < end && *rest >= '0' && *rest <= '9')
+        rest++;
+    return rest == end || (rest + 1 == end && *rest == ':');
+}
+
 static void put_veiled(struct veiled *v, const char *text, const char *end)
 {
     const char *host = authority(text, end), *at = find_last(host, end, '@');
@@ -98,7 +111,7 @@ static void put_veiled(struct veiled *v, const char *text, const char *end)
     }
     const char *rest = query(host, end, address);
     put(v, host, (size_t)((rest ? rest : end) - host));
-    if (rest && end - rest > 3 && memcmp(rest + 1, "...", 3) == 0) /* it was veiled */
+    if (rest && was_veiled(rest, end))
         put(v, rest, (size_t)(end - rest));
     else if (rest) {
         put(v, rest, 1);
@@ -130,8 +143,11 @@ void adp_veil_words(const char *text, char *to, size_t cap)
     *to = '\0';
     for (bool quoted = false; *text; text++) {
         size_t n = quoted ? quoted_length(text) : strcspn(text, " \t\n\"");
-        put_veiled(&v, text, text + n);
-        text += n;
+        bool ours = !quoted && n && strchr(":,;", text[n - 1]); /* not the word's */
+        put_veiled(&v, text, text + n - ours);
+        text += n - ours;
+        put(&v, text, ours);
+        text += ours;
         if (!*text)
             return;
         put(&v, text, 1);

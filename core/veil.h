@@ -19,7 +19,8 @@
 void adp_veil(const char *text, char *to, size_t cap);
 
 /* The same for each word of a sentence: what stands in double quotes, the second of them
- * before a blank, one of ,.;:)? or the end; and outside of them what blanks part. [any] */
+ * before a blank, one of ,.;:)? or the end; and outside of them what blanks part, without a
+ * colon, comma or semicolon at its end. [any] */
 void adp_veil_words(const char *text, char *to, size_t cap);
 
 #endif

@@ -96,6 +96,12 @@ static void print_absent(FILE *to, const struct adp_account *a, uint32_t i)
         adp_page_put(to, ": %s in %s, expected %s to %s", adp_page_value(r->outside).text,
                      source, adp_page_value(lo).text, adp_page_value(hi).text);
         print_skipped(to, r);
+    } else if (r->why == ADP_WHY_STALE && r->age_s < 0) {
+        adp_page_put(to,
+                     " in %s: its timestamp is %s s in the future; the text format has "
+                     "milliseconds, OpenMetrics seconds",
+                     source, adp_page_value(-r->age_s).text);
+        print_skipped(to, r);
     } else if (r->why == ADP_WHY_AMBIGUOUS) {
         adp_page_put(to, "; series of %s differ in %s, declare aggregate:", source,
                      r->differ);
@@ -210,6 +216,9 @@ int adp_account_json(const struct adp_account *account, FILE *to)
     adp_line_init(&line);
     adp_line_puts(&line, "{");
     adp_line_key_text(&line, "page", a->name);
+    adp_line_key_u64(&line, "bad_lines", a->bad_lines);
+    adp_line_key_u64(&line, "cut_lines", a->cut_lines);
+    adp_line_key_u64(&line, "duplicates", a->duplicates);
     adp_line_key(&line, "signals");
     adp_line_puts(&line, "{");
     for (uint32_t i = 0; i < adp_signals_count(a->set); i++)

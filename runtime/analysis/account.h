@@ -11,8 +11,10 @@
 struct adp_account {
     const struct adp_signals *set;
     const struct adp_metrics *page;
-    const char *name; /* of the page */
-    bool twice;       /* counters were compared with an earlier page */
+    const char *name;              /* of the page */
+    bool twice;                    /* counters were compared with an earlier page */
+    uint32_t bad_lines, cut_lines; /* of the page: not read; left out at its end */
+    uint32_t duplicates;           /* of its series, whose last value was taken */
     struct adp_reading reading[ADP_MAX_KNOWN]; /* by index in the set */
 };
 

@@ -69,6 +69,7 @@ struct asked {
     const char *config;
     struct page pages[MOST_PAGES];
     unsigned n_pages;
+    uint32_t cut_lines;   /* of all pages */
     uint64_t interval_ns; /* 0: not given */
     adp_facts facts;
     bool json;
@@ -242,7 +243,9 @@ static int publish(adp_runtime *runtime, struct asked *asked, struct moment *mom
 {
     for (unsigned i = 0; i < asked->n_pages; i++) {
         struct page *page = &asked->pages[i];
-        int code = adp_page_file_read(page->name, &page->text, &page->len, err);
+        uint32_t cut = 0;
+        int code = adp_page_file_read(page->name, &page->text, &page->len, &cut, err);
+        asked->cut_lines += cut;
         if (i > 0) {
             moment->wall_ns += asked->interval_ns;
             moment->mono_ns += asked->interval_ns;
@@ -324,6 +327,7 @@ static int ask(adp_runtime *runtime, struct asked *asked, struct moment *moment,
         return code;
     if (asked->n_pages)
         e.capacity_tokens = least_capacity(runtime, &asked->pages[asked->n_pages - 1]);
+    e.cut_lines = asked->cut_lines;
     code = adp_host_explain(lane, &asked->facts, &e.decision, &e.why);
     if (code < 0)
         adp_error_set(err, code, "the runtime does not decide");

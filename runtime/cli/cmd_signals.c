@@ -11,7 +11,6 @@
 #include "runtime/cli/page_file.h"
 #include "runtime/cli/say.h"
 #include "runtime/config/config.h"
-#include "runtime/scrape/ending.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -154,9 +153,10 @@ static int parse(struct adp_args *args, struct asked *ret)
 struct pages {
     const struct asked *asked;
     struct adp_history *history;
-    const struct adp_metrics *now; /* the page that the account is of */
-    uint64_t now_ns;               /* on our own clock */
-    double wall_s;                 /* what its timestamps are held against */
+    const struct adp_metrics *now;             /* the page that the account is of */
+    uint64_t now_ns;                           /* on our own clock */
+    double wall_s;                             /* what its timestamps are held against */
+    uint32_t bad_lines, cut_lines, duplicates; /* of all that were read */
 };
 
 /* Lines that were left out are said: a signal may be absent because of them. */
@@ -172,6 +172,12 @@ static int read_text(struct pages *p, const char *name, const char *text, size_t
         adp_say("%s:%u: %s; %u of its lines left out", name, found.first_bad_line,
                 found.first_bad_why, found.bad_lines);
     p->now = to;
+    p->bad_lines += found.bad_lines;
+    p->duplicates += adp_metrics_duplicates(to);
+    if (code == 0 && adp_metrics_duplicates(to))
+        adp_say(
+            "%s: %u of its series stand there more than once: the last value is taken",
+            name, adp_metrics_duplicates(to));
     return code;
 }
 
@@ -183,30 +189,15 @@ static void keep(struct pages *p)
     adp_history_keep(p->history, p->now_ns);
 }
 
-/* A file is read to its last byte, newline or not; but a number that was cut off is a shorter
- * number. */
-static void note_ending(const char *name, const char *text, size_t len)
-{
-    uint32_t lines;
-    adp_page_ending(text, len, &lines);
-    if (lines)
-        adp_say(
-            "%s: the last line has no newline: if the file was cut, its number is too "
-            "short, and %s",
-            name,
-            lines > 1 ? "so is what is made of the lines before it of the same metric"
-                      : "it is not what the engine said");
-}
-
 static int read_file(struct pages *p, const char *name, struct adp_error *err)
 {
     char *text = NULL;
     size_t len = 0;
-    int code = adp_page_file_read(name, &text, &len, err);
+    uint32_t cut = 0;
+    int code = adp_page_file_read(name, &text, &len, &cut, err);
     if (code == 0)
         code = read_text(p, name, text, len, ADP_PROMTEXT_UNSAID, err);
-    if (code == 0)
-        note_ending(name, text, len);
+    p->cut_lines += cut;
     free(text);
     if (code == 0 && !adp_metrics_newest(p->now, &p->wall_s))
         p->wall_s = 0;
@@ -278,6 +269,7 @@ static int read_round(struct pages *p, struct adp_scraper *scraper, struct adp_e
         return adp_error_set(err, ADP_EIO, "%s", round.failures[0].text);
     p->now_ns = mono_ns();
     p->wall_s = wall_s();
+    p->cut_lines += round.cut_lines;
     if (round.cut_lines)
         adp_say("%s: the last line has no newline and may be cut: %u lines of its metric "
                 "left out",
@@ -328,6 +320,9 @@ static int answer_page(const struct asked *a, const struct adp_signals *set,
             adp_address_read(a->page, &at, NULL);
         account.name = a->is_url ? at.shown : a->twice ? a->twice : a->page;
         account.page = p.now;
+        account.bad_lines = p.bad_lines;
+        account.cut_lines = p.cut_lines;
+        account.duplicates = p.duplicates;
         adp_history_look(p.history, p.now, p.now_ns, &moment);
         adp_signals_read(set, &moment, p.now_ns, p.wall_s, scratch, account.reading);
         if (!a->json)

@@ -43,8 +43,9 @@ static const struct adp_option options[] = {
       "for one page, 1ms to 1h (default 5s, or as in\n"
       "FILE's scrape:)" },
     { 'o', "output", "FILE",
-      "the log (default " DEFAULT_OUT "); one that holds\n"
-      "something already is refused, failures apart" },
+      "the log (default " DEFAULT_OUT "), in folders that\n"
+      "are made where missing; one that holds something\n"
+      "already is refused, failures apart" },
     { OPT_APPEND, "append", NULL, "add to the log instead" },
     { OPT_POLICY, "policy", "POLICY",
       "ask it about every sample: NAME, or the path of a\n"

@@ -321,6 +321,7 @@ int adp_explain_json(const struct adp_explained *e)
     adp_line_key_bool(&to, "enforced", e->decision.enforced);
     adp_line_key_text(&to, "arm", e->why.governed ? "governed" : "ungoverned");
     adp_line_key_text(&to, "fault", e->decision.fault);
+    adp_line_key_u64(&to, "cut_lines", e->cut_lines);
     put_signals(&to, e);
     put_gates(&to, e);
     adp_line_puts(&to, "}\n");

@@ -10,6 +10,7 @@ struct adp_explained {
     const char *request_id; /* NULL: none given */
     adp_decision decision;
     struct adp_explanation why;
+    uint32_t cut_lines;     /* of the pages, left out since their last line may be cut */
     double capacity_tokens; /* of the least engine on the page; 0: none tells */
 };
 

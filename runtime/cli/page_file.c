@@ -3,6 +3,8 @@
 #include "runtime/cli/page_file.h"
 
 #include "core/error.h"
+#include "runtime/cli/say.h"
+#include "runtime/scrape/ending.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -12,7 +14,28 @@
 
 enum { MOST_BYTES = 16 << 20 };
 
-int adp_page_file_read(const char *name, char **ret, size_t *ret_len,
+/* A number that was cut off is a shorter number. */
+static int take_ending(const char *name, const char *page, size_t *len, uint32_t *ret_cut,
+                       struct adp_error *err)
+{
+    size_t blank = 0;
+    while (blank < *len && strchr(" \t\r\n", page[blank]) && page[blank])
+        blank++;
+    if (blank == *len)
+        return adp_error_at(err, ADP_ESYNTAX, name, 0, 0, "the page is empty");
+    *len = adp_page_ending(page, *len, ret_cut);
+    if (!*len)
+        return adp_error_at(err, ADP_ESYNTAX, name, 0, 0,
+                            "the page ends in the middle of its first metric: its last "
+                            "line has no newline");
+    if (*ret_cut)
+        adp_say("%s: the last line has no newline and may be cut: %u lines of its metric "
+                "left out",
+                name, *ret_cut);
+    return 0;
+}
+
+int adp_page_file_read(const char *name, char **ret, size_t *ret_len, uint32_t *ret_cut,
                        struct adp_error *err)
 {
     bool in = strcmp(name, "-") == 0;
@@ -20,12 +43,16 @@ int adp_page_file_read(const char *name, char **ret, size_t *ret_len,
         return adp_error_at(err, ADP_EINVAL, name, 0, 0,
                             "is an address, and here a page is read from a file or - for "
                             "stdin: curl -s ADDRESS | admitperf ... -");
+    if (!*name)
+        return adp_error_set(err, ADP_EINVAL,
+                             "the page's name is empty, expected a file or - for stdin");
     FILE *f = in ? stdin : fopen(name, "re");
     if (!f)
-        return adp_error_at(
-            err, ADP_EIO, name, 0, 0, "cannot open: %s%s", strerror(errno),
-            errno == ENOENT && strchr(name, ':') ? "; an address begins with http://"
-                                                 : "");
+        return adp_error_at(err, ADP_EIO, name, 0, 0, "cannot open: %s%s",
+                            strerror(errno),
+                            errno == ENOENT && strchr(name, ':')
+                                ? "; an address begins with http://, https:// or unix:/"
+                                : "");
     int code = 0;
     *ret = malloc(MOST_BYTES + 1);
     if (!*ret)
@@ -38,5 +65,7 @@ int adp_page_file_read(const char *name, char **ret, size_t *ret_len,
         code = adp_error_at(err, ADP_EFULL, name, 0, 0, "more than %d bytes", MOST_BYTES);
     if (!in)
         fclose(f);
+    if (code == 0)
+        code = take_ending(name, *ret, ret_len, ret_cut, err);
     return code;
 }

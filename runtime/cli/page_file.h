@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* A page of metrics from a file. */
+/* A page of metrics from a file, as one from a URL: what its last line is about is not read
+ * where that has no newline (runtime/scrape/ending.h). */
 #ifndef ADP_RUNTIME_CLI_PAGE_FILE_H
 #define ADP_RUNTIME_CLI_PAGE_FILE_H
 
 #include <admitperf/error.h>
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* Reads the file, or stdin for "-", whole. *ret is the caller's to free, also on failure.
- * ADP_EIO, ADP_EFULL (16 MiB), ADP_ENOMEM. */
-int adp_page_file_read(const char *name, char **ret, size_t *ret_len,
+ * *ret_len: how much of it is the page; `ret_cut`: lines of metrics behind that, which was
+ * said on stderr. ADP_EIO, ADP_EFULL (16 MiB), ADP_ENOMEM; ADP_ESYNTAX: nothing in it, or it
+ * ends in its first metric. */
+int adp_page_file_read(const char *name, char **ret, size_t *ret_len, uint32_t *ret_cut,
                        struct adp_error *err);
 
 #endif

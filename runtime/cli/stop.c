@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* SIGINT and SIGTERM as a flag. */
+/* SIGINT, SIGTERM and SIGHUP as a flag. */
 #include "runtime/cli/stop.h"
 
 #include <stddef.h>
@@ -17,5 +17,8 @@ const volatile sig_atomic_t *adp_stop_watch(void)
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    struct sigaction hangup;
+    if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
+        sigaction(SIGHUP, &action, NULL);
     return &stopped;
 }

@@ -3,8 +3,10 @@
 #include "runtime/cli/watch.h"
 
 #include "core/error.h"
+#include "core/metrics.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* A signal that comes just before the wait does not end it: so long it may take to be
  * seen. */
@@ -47,6 +49,40 @@ static const char *page_name(const struct adp_watch *w,
                : "the joined page";
 }
 
+/* Adds what of the pages is not on the round's to what publishing noted. */
+static int note_left_out(int code, const struct adp_scrape_round *round,
+                         struct adp_error *note)
+{
+    char text[400];
+    size_t len = (size_t)snprintf(text, sizeof text, "%.150s", code ? note->text : "");
+    if (round->cut_lines)
+        len += (size_t)snprintf(text + len, sizeof text - len,
+                                "%sthe last line has no newline and may be cut: %u lines "
+                                "of its metric left out",
+                                len ? "; " : "", round->cut_lines);
+    if (round->no_room)
+        len +=
+            (size_t)snprintf(text + len, sizeof text - len,
+                             "%s%u series left out, whose %u labels leave no room for "
+                             "\"target\"",
+                             len ? "; " : "", round->no_room, ADP_METRICS_MAX_LABELS + 1);
+    if (round->duplicates)
+        len +=
+            (size_t)snprintf(text + len, sizeof text - len,
+                             "%s%u series stand there more than once: the last value is "
+                             "taken",
+                             len ? "; " : "", round->duplicates);
+    if (!round->cut_lines && !round->no_room && !round->duplicates)
+        return code;
+    struct adp_error all = { .code = ADP_NOTE };
+    memcpy(all.file, note->file, sizeof all.file);
+    all.line = note->line;
+    all.column = note->column;
+    snprintf(all.text, sizeof all.text, "%s", text);
+    *note = all;
+    return ADP_NOTE;
+}
+
 static int take_page(const struct adp_watch *w, adp_lane *lane,
                      const struct adp_scrape_round *round, struct adp_watched *so_far,
                      struct adp_error *err)
@@ -57,11 +93,7 @@ static int take_page(const struct adp_watch *w, adp_lane *lane,
         adp_host_publish_page(w->runtime, round->page, round->len, round->format, &note);
     if (code < 0)
         return take_refusal(w, &note, so_far, err);
-    if (code == 0 && round->cut_lines)
-        code = adp_error_set(&note, ADP_NOTE,
-                             "the last line has no newline and may be cut: %u lines of "
-                             "its metric left out",
-                             round->cut_lines);
+    code = note_left_out(code, round, &note);
     if (code == ADP_NOTE && w->on_note) {
         if (!note.file[0])
             snprintf(note.file, sizeof note.file, "%s", page_name(w, round));

@@ -118,9 +118,11 @@ static void tell(struct adp_live *live)
     (void)n;
 }
 
-static void page_came(struct adp_live *live, double at, uint32_t bad_lines)
+static void page_came(struct adp_live *live, double at, uint32_t bad_lines,
+                      uint32_t cut_lines)
 {
     struct adp_account *account = adp_supply_account(live->supply);
+    account->cut_lines = cut_lines;
     account->name = adp_live_name(live);
     adp_stand_read(account, &live->stand);
     live->came_s = at;
@@ -168,7 +170,7 @@ static void look(struct adp_live *live, const struct adp_scrape_round *round)
                         clock_s(CLOCK_REALTIME), &err) < 0)
         no_page(live, at, adp_scrape_why_word(ADP_SCRAPE_NOT_METRICS), err.text);
     else
-        page_came(live, at, round->bad_lines);
+        page_came(live, at, round->bad_lines, round->cut_lines);
 }
 
 static void *follow(void *of)

@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "core/history.h"
 #include "core/promtext.h"
+#include "runtime/scrape/ending.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -56,9 +57,12 @@ int adp_supply_read(struct adp_supply *supply, const char *text, size_t len,
     struct adp_metrics *page = adp_history_next(supply->history);
     struct adp_account *account = &supply->account;
     struct adp_moment moment;
-    int e = adp_promtext_read_as(page, format, text, len, NULL, err);
+    struct adp_promtext_found found = { 0 };
+    int e = adp_promtext_read_as(page, format, text, len, &found, err);
     if (e)
         return e;
+    account->bad_lines = found.bad_lines;
+    account->duplicates = adp_metrics_duplicates(page);
     if (wall_s == 0 && !adp_metrics_newest(page, &wall_s))
         wall_s = 0;
     adp_history_look(supply->history, page, now_ns, &moment);
@@ -119,7 +123,10 @@ int adp_supply_file_json(const char *path, FILE *to, struct adp_error *err)
     struct adp_error wrong = { 0 };
     char *text = NULL;
     size_t len = 0;
+    uint32_t cut = 0;
     int e = read_file(path, &text, &len, err);
+    if (!e && len && !(len = adp_page_ending(text, len, &cut)))
+        e = adp_error_set(err, ADP_ESYNTAX, "%s: it ends in its first metric", path);
     if (!e)
         e = adp_supply_create(&supply, err);
     if (!e && (e = adp_supply_read(supply, text, len, ADP_PROMTEXT_UNSAID, first_ns, 0,
@@ -127,6 +134,7 @@ int adp_supply_file_json(const char *path, FILE *to, struct adp_error *err)
         adp_error_set(err, e, "%s:%u: %s", path, wrong.line, wrong.text);
     if (!e) {
         supply->account.name = path;
+        supply->account.cut_lines = cut;
         if ((e = adp_account_json(&supply->account, to)) < 0)
             adp_error_set(err, e, "out of memory");
     }

@@ -2,6 +2,8 @@
 /* Where a page is (address.h). */
 #include "runtime/scrape/address.h"
 
+#include "core/veil.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -48,9 +50,7 @@ static int read_unix(const char *rest, struct adp_address *ret, struct adp_error
     memcpy(at.socket, rest, len);
     at.socket[len] = '\0';
     snprintf(at.url, sizeof at.url, "http://localhost%s", path);
-    int shown = (int)strcspn(path, "?#");
-    snprintf(at.shown, sizeof at.shown, "unix:%s:%.*s%s", at.socket, shown, path,
-             path[shown] ? "?..." : "");
+    snprintf(at.shown, sizeof at.shown, "unix:%s:%s", at.socket, path);
     *ret = at;
     return 0;
 }
@@ -95,11 +95,10 @@ static int read_http(const char *text, size_t len, struct adp_address *ret,
     if (wrong)
         return adp_error_set(err, ADP_EINVAL, "%s", wrong);
     const char *path = *rest == '/' ? "" : "/metrics";
-    int shown = (int)strcspn(rest, "?#");
     struct adp_address at = { .socket = "" };
     snprintf(at.url, sizeof at.url, "%.*s%s%s", (int)(rest - text), text, path, rest);
-    snprintf(at.shown, sizeof at.shown, "%.*s%.*s%s%.*s%s", (int)len, text,
-             (int)(rest - bare), bare, path, shown, rest, rest[shown] ? "?..." : "");
+    snprintf(at.shown, sizeof at.shown, "%.*s%.*s%s%s", (int)len, text,
+             (int)(rest - bare), bare, path, rest);
     *ret = at;
     return 0;
 }
@@ -113,11 +112,19 @@ int adp_address_read(const char *text, struct adp_address *ret, struct adp_error
         return adp_error_set(err, ADP_EINVAL,
                              "an address with a blank, a control byte or a byte that is "
                              "not ASCII: write it as %%xx");
+    struct adp_address at;
+    int code;
     if (behind(text, "unix:"))
-        return read_unix(behind(text, "unix:"), ret, err);
-    if (behind(text, "http://"))
-        return read_http(text, strlen("http://"), ret, err);
-    if (behind(text, "https://"))
-        return read_http(text, strlen("https://"), ret, err);
-    return adp_error_set(err, ADP_EINVAL, "not an address, " EXPECTED);
+        code = read_unix(behind(text, "unix:"), &at, err);
+    else if (behind(text, "http://"))
+        code = read_http(text, strlen("http://"), &at, err);
+    else if (behind(text, "https://"))
+        code = read_http(text, strlen("https://"), &at, err);
+    else
+        code = adp_error_set(err, ADP_EINVAL, "not an address, " EXPECTED);
+    if (code < 0)
+        return code;
+    *ret = at;
+    adp_veil(at.shown, ret->shown, sizeof ret->shown);
+    return 0;
 }

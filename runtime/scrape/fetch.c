@@ -386,7 +386,10 @@ static bool read_token(struct flight *f, char *to, size_t cap)
     for (const char *c = to; *c; c++)
         if ((unsigned char)*c <= ' ' || (unsigned char)*c > '~') {
             end(f, ADP_SCRAPE_CREDENTIALS,
-                "the bearer file %.150s holds more than one word", file);
+                (unsigned char)*c > '~'
+                    ? "the bearer file %.150s holds a byte that no token has"
+                    : "the bearer file %.150s holds more than one word",
+                file);
             return false;
         }
     if (!*to || strlen(to) != (size_t)n - start || (size_t)n == cap - 1) {
@@ -493,8 +496,8 @@ static void redirect(struct adp_fetch *fetch, struct flight *f, long status)
     else if (f->redirected)
         end(f, ADP_SCRAPE_REDIRECT, "status %ld, redirected a second time", status);
     else if (!same_origin(f->at->url, to))
-        end(f, ADP_SCRAPE_REDIRECT, "status %ld, redirected to another host or port",
-            status);
+        end(f, ADP_SCRAPE_REDIRECT,
+            "status %ld, redirected to another scheme, host or port", status);
     else if (!left_ms)
         end_timeout(f);
     else if (curl_easy_setopt(f->easy, CURLOPT_URL, to) != CURLE_OK)

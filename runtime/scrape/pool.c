@@ -91,7 +91,7 @@ uint32_t adp_pool_write(struct adp_line *page, const struct adp_metrics *metrics
     for (uint32_t i = 0; i < n; i++) {
         const struct adp_series *s = adp_metrics_at(metrics, i);
         bool plain = is_plain(s->name);
-        if (s->n_labels == ADP_METRICS_MAX_LABELS) {
+        if (s->n_labels > ADP_METRICS_MAX_LABELS) { /* a target of its own among them */
             left_out++;
             continue;
         }

@@ -6,6 +6,7 @@
 #include "runtime/scrape/scrape.h"
 
 #include "core/promtext.h"
+#include "core/veil.h"
 #include "runtime/scrape/ending.h"
 #include "runtime/scrape/fetch.h"
 #include "runtime/scrape/pool.h"
@@ -28,7 +29,7 @@ struct target {
     const char *page; /* the last one's bytes, the wire's; while fresh */
     size_t len;
     uint64_t came_ns, came_wall_ns;
-    uint32_t bad_lines, cut_lines;
+    uint32_t bad_lines, cut_lines, duplicates;
     enum adp_promtext_format format; /* as declared */
     struct adp_metrics *metrics;     /* owned; NULL with a single target */
 };
@@ -79,6 +80,7 @@ static uint64_t now_ns(const struct adp_scraper *s)
 
 /* --- life --- */
 
+/* at->shown becomes what logs, pages and messages call it, with a name or without. */
 static int check(const struct adp_scrape_target *t, struct adp_address *at,
                  struct adp_error *err)
 {
@@ -92,6 +94,8 @@ static int check(const struct adp_scrape_target *t, struct adp_address *at,
     if (!t->cert_file != !t->key_file)
         return adp_error_set(err, ADP_EINVAL,
                              "%s: a certificate and its key are given together", name);
+    if (t->name)
+        adp_veil(t->name, at->shown, sizeof at->shown);
     return 0;
 }
 
@@ -119,8 +123,7 @@ static int fill(struct adp_scraper *s, const struct adp_scrape_target *targets,
         if (code < 0)
             return code;
         s->given[i] = targets[i];
-        if (!s->given[i].name)
-            s->given[i].name = s->at[i].shown;
+        s->given[i].name = s->at[i].shown;
         if (targets[i].interval_ns < shortest)
             shortest = targets[i].interval_ns;
         if (s->n > 1 && adp_metrics_create(&s->target[i].metrics) < 0)
@@ -240,6 +243,7 @@ static void keep(struct adp_scraper *s, uint32_t i, const struct adp_fetched *go
     t->format = got->format;
     t->bad_lines = found.bad_lines;
     t->cut_lines = cut;
+    t->duplicates = adp_metrics_duplicates(t->metrics ? t->metrics : s->tried);
     t->came_ns = now_ns(s);
     t->came_wall_ns = s->clock.wall_ns(s->clock.ctx);
     s->n_fresh++;
@@ -374,7 +378,7 @@ static void write_pool(struct adp_scraper *s, struct adp_scrape_round *ret)
         bool held = !t->fresh && is_held(s, i, now);
         double came_s = (double)t->came_wall_ns * 1e-9;
         if (t->fresh || held)
-            ret->bad_lines +=
+            ret->no_room +=
                 adp_pool_write(&s->page, t->metrics, s->given[i].name, came_s);
         ret->held += held;
         ret->gone += !t->fresh && !held;
@@ -405,6 +409,7 @@ static void close_round(struct adp_scraper *s, struct adp_scrape_round *ret)
         if (s->target[i].fresh) {
             ret->bad_lines += s->target[i].bad_lines;
             ret->cut_lines += s->target[i].cut_lines;
+            ret->duplicates += s->target[i].duplicates;
         }
         ret->came |= (uint64_t)s->target[i].fresh << i;
         ret->passed += s->target[i].schedule.passed;

@@ -30,7 +30,8 @@
 /* One page. Strings are borrowed for the life of the scraper. */
 struct adp_scrape_target {
     const char *name; /* what texts and the label `target` call it; NULL: its address, and
-                         "#2" behind the second of those that are shown alike */
+                         either as core/veil.h shows it, "#2" behind the second of those
+                         that are shown alike */
     const char *url;  /* address.h */
     uint64_t interval_ns, timeout_ns; /* both above 0; a timeout may exceed the interval:
                                          slots are passed over while it is waited for */
@@ -61,9 +62,11 @@ struct adp_scrape_round {
     uint64_t came;                   /* bit i: target i is on it anew */
     const struct adp_scrape_failure *failures; /* as page */
     uint32_t n_failures;
-    uint32_t bad_lines; /* of the fresh pages, skipped */
-    uint32_t cut_lines; /* of the fresh pages: left out, since the last has no newline */
-    uint64_t passed;    /* slots passed over since the first round, of all targets */
+    uint32_t bad_lines;  /* of the fresh pages, skipped */
+    uint32_t cut_lines;  /* of the fresh pages: left out, since the last has no newline */
+    uint32_t duplicates; /* of the fresh pages: series given again, the last taken */
+    uint32_t no_room;    /* series left out of a pool: its label has no room (pool.h) */
+    uint64_t passed;     /* slots passed over since the first round, of all targets */
 };
 
 /* How long the last page of a pool's target is held when it fails. [any] */

@@ -2,6 +2,8 @@
 /* The board (board.h). */
 #include "runtime/sidecar/board.h"
 
+#include "core/veil.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -42,10 +44,9 @@ void adp_board_targets(struct adp_board *board, const struct adp_config *config)
     memcpy(before, now->target, n * sizeof *before);
     now->n_targets = config->n_scrape;
     for (uint32_t i = 0; i < config->n_scrape; i++) {
-        const char *name = config->scrape[i].name;
-        const struct adp_board_target *old = same(before, n, name);
         struct adp_board_target fresh = { 0 };
-        snprintf(fresh.name, sizeof fresh.name, "%s", name);
+        adp_veil(config->scrape[i].name, fresh.name, sizeof fresh.name); /* scrape.h */
+        const struct adp_board_target *old = same(before, n, fresh.name);
         now->target[i] = old ? *old : fresh;
     }
     pthread_mutex_unlock(&board->mutex);

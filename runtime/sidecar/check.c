@@ -2,6 +2,7 @@
 /* adp_sidecar_check: everything create would refuse but what only listening shows, and in
  * words what would be served. */
 #include "core/error.h"
+#include "core/veil.h"
 #include "runtime/scrape/address.h"
 #include "runtime/sidecar/state.h"
 
@@ -43,11 +44,13 @@ static int say_scrapes(FILE *to, const struct adp_config *c, adp_error *err)
         fprintf(to, "scrape    nothing: metrics come with requests, or not at all\n");
     for (uint32_t i = 0; i < c->n_scrape; i++) {
         struct adp_address at;
+        char name[ADP_ADDRESS_MAX];
         int code = adp_address_read(c->scrape[i].url, &at, err);
         if (code < 0)
             return code;
-        fprintf(to, "%-9s %s, %s, each %g s\n", i ? "" : "scrape", c->scrape[i].name,
-                at.shown, (double)c->scrape[i].interval_ns * 1e-9);
+        adp_veil(c->scrape[i].name, name, sizeof name);
+        fprintf(to, "%-9s %s, %s, each %g s\n", i ? "" : "scrape", name, at.shown,
+                (double)c->scrape[i].interval_ns * 1e-9);
     }
     return 0;
 }

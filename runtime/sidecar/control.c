@@ -83,6 +83,10 @@ static void take_round(struct adp_sidecar *s, const struct adp_scrape_round *rou
     adp_board_readings(&s->board, s->rt);
     if (code < 0 || (code > 0 && !atomic_load(&s->board.ready)))
         adp_sidecar_say(s, "page: %s", err.text);
+    if (code >= 0 && round->no_room && !atomic_load(&s->board.ready))
+        adp_sidecar_say(s,
+                        "page: %u series left out, whose labels leave no room for target",
+                        round->no_room);
     if (code >= 0)
         atomic_store(&s->board.ready, true);
 }

@@ -270,6 +270,21 @@ START_TEST(what_is_no_series_is_refused_and_leaves_nothing)
 }
 END_TEST
 
+START_TEST(a_series_that_is_alone_with_its_name_still_tells_its_target)
+{
+    struct adp_metrics *m = create();
+    struct adp_line line;
+    adp_line_init(&line);
+    add(m, "a", "e=0", 1.0);
+    add(m, "b", "target=x", 2.0);
+    adp_metrics_write(m, &line);
+    ck_assert_int_eq((int)line.len, 27);
+    ck_assert_int_eq(memcmp(line.text, "{\"a\":1,\"b{target=\\\"x\\\"}\":2}", 27), 0);
+    adp_line_finish(&line);
+    adp_metrics_destroy(m);
+}
+END_TEST
+
 START_TEST(a_series_holds_as_many_labels_as_stated_and_no_more)
 {
     struct adp_metrics *m = create();
@@ -669,6 +684,7 @@ int main(void)
     tcase_add_loop_test(t, what_is_no_series_is_refused_and_leaves_nothing, 0,
                         COUNT(refused));
     tcase_add_test(t, a_series_holds_as_many_labels_as_stated_and_no_more);
+    tcase_add_test(t, a_series_that_is_alone_with_its_name_still_tells_its_target);
     tcase_add_test(t, an_object_holds_as_many_series_as_stated_and_no_more);
     tcase_add_test(t, an_object_holds_as_much_text_as_stated_and_no_more);
     tcase_add_test(t, a_page_of_a_known_shape_is_held_without_allocating);

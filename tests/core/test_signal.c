@@ -627,6 +627,38 @@ START_TEST(the_operators_sources_go_before_the_shipped_ones)
 }
 END_TEST
 
+START_TEST(a_sleep_that_names_no_engine_is_of_all_of_its_target)
+{
+    static const char page[] =
+        "vllm:engine_sleep_state{sleep_state=\"awake\"%s} 0\n"
+        "vllm:kv_cache_usage_perc{engine=\"0\"%s} 0\n"
+        "vllm:kv_cache_usage_perc{engine=\"0\",target=\"b\"} 0.5\n";
+    char text[512];
+    snprintf(text, sizeof text, page, ",target=\"a\"", ",target=\"a\"");
+    const struct adp_reading *r = read_signal("kv_pressure", text);
+    ck_assert_int_eq(r->why, 0);
+    ck_assert_double_eq(r->value, 0.5);
+    ck_assert_uint_eq(r->skipped_by[ADP_WHY_ASLEEP], 1);
+    r = read_signal("kv_pressure", "vllm:engine_sleep_state{sleep_state=\"awake\"} 0\n"
+                                   "vllm:kv_cache_usage_perc{engine=\"0\"} 0\n");
+    ck_assert_int_eq(r->why, ADP_WHY_ASLEEP);
+}
+END_TEST
+
+START_TEST(what_either_has_for_a_metric_that_is_not_there_feeds_too)
+{
+    add_source("queue_depth", "=either(first, second) + third", ADP_AGG_SUM);
+    ck_assert_int_eq(adp_signals_rename(set, "second", "other", NULL), 0);
+    ck_assert_double_eq(read_signal("queue_depth", "first 3\nthird 1\n")->value, 4);
+    ck_assert_double_eq(read_signal("queue_depth", "second 5\nthird 1\n")->value, 6);
+    ck_assert_double_eq(read_signal("queue_depth", "other 7\nthird 1\n")->value, 8);
+    ck_assert_int_eq(read_signal("queue_depth", "third 1\n")->why,
+                     ADP_WHY_NEVER_SUPPLIED);
+    ck_assert_int_eq(read_signal("queue_depth", "second 5\n")->why,
+                     ADP_WHY_NEVER_SUPPLIED);
+}
+END_TEST
+
 START_TEST(a_renamed_metric_is_tried_second)
 {
     ck_assert_int_eq(
@@ -964,6 +996,12 @@ static const struct {
       0 },
     { "insane, and the next one is stale", "a 50\nb 0.25 900000\n", ADP_WHY_OUT_OF_RANGE,
       0, 0, 0 },
+    { "of several series the stale one is skipped",
+      "a{engine=\"0\"} 0.5 900000\na{engine=\"1\"} 0.25 999000\n", 0, 0, 1, 4 * SECOND },
+    { "a minute ahead is a clock ahead", "a 0.5 1060000\n", 0, 0, 0, 5 * SECOND },
+    { "more is no time of now", "a 0.5 1060001\n", ADP_WHY_STALE, 0, -60.001, 0 },
+    { "microseconds are far ahead, and the next one supplies",
+      "a 0.5 1000000000\nb 0.25\n", 0, 1, 0, 5 * SECOND },
     { "the oldest of several series counts",
       "a{e=\"0\"} 0.5 999000\na{e=\"1\"} 0.25 996000\na{e=\"2\"} 0.25\n", 0, 0, 4,
       SECOND },
@@ -1146,6 +1184,10 @@ static const struct {
     { "kv_pressure", "tgi_queue_size 1\ntgi_batch_max_total_tokens 5\nvllm:x 1\n", true,
       "tgi_batch_current_max_tokens / tgi_batch_max_total_tokens",
       "tgi_batch_current_max_tokens" },
+    { "prefix_hit_rate", "vllm:num_requests_running 1\n", true,
+      "share(delta(vllm:prefix_cache_hits_total), "
+      "delta(vllm:prefix_cache_queries_total))",
+      "vllm:prefix_cache_hits_total" },
     { "gpu_util", "vllm:num_requests_running 1\n", false, "DCGM_FI_DEV_GPU_UTIL / 100",
       "DCGM_FI_DEV_GPU_UTIL" },
     /* all there, and yet nothing to read: a counter seen once */
@@ -1319,6 +1361,8 @@ static TCase *reading(void)
     tcase_add_loop_test(t, the_first_source_with_a_sane_value_wins, 0, COUNT(ordered));
     tcase_add_test(t, the_operators_sources_go_before_the_shipped_ones);
     tcase_add_test(t, a_renamed_metric_is_tried_second);
+    tcase_add_test(t, a_sleep_that_names_no_engine_is_of_all_of_its_target);
+    tcase_add_test(t, what_either_has_for_a_metric_that_is_not_there_feeds_too);
     tcase_add_test(t, where_nothing_was_counted_a_lifetime_does_not_answer);
     tcase_add_loop_test(t, where_nothing_was_counted_a_second_a_lifetime_does_not_answer,
                         0, 2);

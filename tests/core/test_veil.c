@@ -33,6 +33,9 @@ static const struct {
     { "h:8000/m?QUERY", "h:8000/m?..." },
     { "http://h?QUERY", "http://h?..." },
     { "http://h/m#QUERY", "http://h/m#..." },
+    { "unix:/run/x.sock?QUERY:/m", "unix:/run/x.sock?..." },
+    { "http://h/m?...&k=QUERY", "http://h/m?..." },
+    { "http://h/m?...#QUERY", "http://h/m?..." },
 };
 
 START_TEST(what_may_be_an_address_is_shown_without_its_secrets)
@@ -55,6 +58,15 @@ START_TEST(the_words_of_a_sentence_are_veiled_one_by_one)
 }
 END_TEST
 
+START_TEST(the_colon_behind_a_name_is_the_sentences)
+{
+    char shown[128];
+    adp_veil_words("unix:/x?k=QUERY: cut: http://h/m?k=QUERY, http://u:PASS; h/m: not",
+                   shown, sizeof shown);
+    ck_assert_str_eq(shown, "unix:/x?...: cut: http://h/m?..., http://u:...; h/m: not");
+}
+END_TEST
+
 START_TEST(what_does_not_fit_is_cut)
 {
     char shown[12];
@@ -73,6 +85,7 @@ int main(void)
     tcase_add_loop_test(tc, what_may_be_an_address_is_shown_without_its_secrets, 0,
                         sizeof words / sizeof words[0]);
     tcase_add_test(tc, the_words_of_a_sentence_are_veiled_one_by_one);
+    tcase_add_test(tc, the_colon_behind_a_name_is_the_sentences);
     tcase_add_test(tc, what_does_not_fit_is_cut);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);

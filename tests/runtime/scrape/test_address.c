@@ -23,6 +23,12 @@ static const struct {
       "unix:/run/v.sock:/metrics" },
     { "unix:/run/v.sock:/m?k=s", "http://localhost/m?k=s", "/run/v.sock",
       "unix:/run/v.sock:/m?..." },
+    { "unix:/run/v?key=s", "http://localhost/metrics", "/run/v?key=s",
+      "unix:/run/v?..." },
+    { "unix:/run/v#key:/m?k=s", "http://localhost/m?k=s", "/run/v#key",
+      "unix:/run/v#..." },
+    { "unix:/run/me@v.sock", "http://localhost/metrics", "/run/me@v.sock",
+      "unix:/...@v.sock:/metrics" },
 };
 
 START_TEST(an_address_is_taken_apart_and_its_secrets_are_not_shown)

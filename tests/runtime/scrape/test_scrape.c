@@ -300,19 +300,24 @@ START_TEST(targets_that_are_shown_alike_are_told_apart)
     static const char *const urls[] = { "http://engine/metrics?key=x",
                                         "http://other/metrics",
                                         "http://me:word@engine/metrics?key=y",
-                                        "http://engine/metrics?key=z" };
+                                        "http://engine/metrics?key=z",
+                                        "unix:/tmp/v?key=x",
+                                        "http://named/metrics" };
     static const char *const names[] = { "http://engine/metrics?...",
                                          "http://other/metrics",
                                          "http://engine/metrics?...#2",
-                                         "http://engine/metrics?...#3" };
-    struct adp_scrape_target targets[4] = { 0 };
+                                         "http://engine/metrics?...#3",
+                                         "unix:/tmp/v?...",
+                                         "...@h:80" };
+    struct adp_scrape_target targets[6] = { 0 };
     struct adp_scraper *s;
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 6; i++)
         targets[i] = (struct adp_scrape_target) { .url = urls[i],
                                                   .interval_ns = S,
                                                   .timeout_ns = S };
-    ck_assert_int_eq(adp_scraper_create(&s, targets, 4, &options, NULL), 0);
-    for (uint32_t i = 0; i < 4; i++)
+    targets[5].name = "me:word@h:80"; /* names that were given are shown no otherwise */
+    ck_assert_int_eq(adp_scraper_create(&s, targets, 6, &options, NULL), 0);
+    for (uint32_t i = 0; i < 6; i++)
         ck_assert_str_eq(adp_scraper_name(s, i), names[i]);
     adp_scraper_destroy(s);
 }
