@@ -86,16 +86,37 @@ static int name_width(const struct adp_loaded *loaded)
     return (int)width;
 }
 
+static const char *truth_word(double value)
+{
+    return value != 0.0 ? "true" : "false";
+}
+
+/* What may be written for it: a boolean is no number in a configuration. */
+static void print_range(const struct adp_param *p)
+{
+    if (is_said(p->unit))
+        printf("%s, ", p->unit);
+    else if (p->kind != ADP_BOOL)
+        printf("%s, ", kind_word(p->kind));
+    if (p->kind != ADP_BOOL)
+        printf("%s to %s", adp_page_exact(p->lo).text, adp_page_exact(p->hi).text);
+    else if (p->lo < p->hi)
+        printf("true or false");
+    else
+        printf("%s", truth_word(p->lo));
+}
+
 static void print_param(const struct adp_param *p, const char *lead, int width,
                         bool whole)
 {
-    const char *unit = is_said(p->unit) ? p->unit : kind_word(p->kind);
-    printf("  %-8s  %-*s  %s, %s to %s, ", lead, width, p->name, unit,
-           adp_page_exact(p->lo).text, adp_page_exact(p->hi).text);
+    printf("  %-8s  %-*s  ", lead, width, p->name);
+    print_range(p);
     if (p->flags & ADP_REQUIRED)
-        printf("required\n");
+        printf(", required\n");
+    else if (p->kind == ADP_BOOL)
+        printf(", default %s\n", truth_word(p->dflt));
     else
-        printf("default %s\n", adp_page_exact(p->dflt).text);
+        printf(", default %s\n", adp_page_exact(p->dflt).text);
     if (whole && is_said(p->doc))
         printf("  %-8s  %-*s  %s\n", "", width, "", p->doc);
 }

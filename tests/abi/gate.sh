@@ -19,7 +19,8 @@
 #   layout     where each field lies, how large it is and of what class
 #   helpers    what the inline functions answer, and their types
 #   shape      where structs end, which must be on 8 bytes and in a field, as hosts ask of what is handed
-#              to them; and that no two words of an enum have one value
+#              to them; that nothing in them is a union or a struct of its own (rule 6); and that no
+#              two words of an enum have one value
 #   bodies     the inline functions, token by token: helpers cannot ask of every value. One that is
 #              written otherwise and means the same is declared in tests/abi/reworded
 #   binary     abidiff of two witnesses: sees what the compiler made of the declarations, whatever
@@ -456,7 +457,23 @@ gate_enums() # TOKENS
     { kind = before; before = $0 }' "$1"
 }
 
-# Whether each struct ends on 8 bytes, in a field, and no word of an enum has another's value; where
+# Whether each struct is of plain fields: what rule 6 lets cross is no union, and no body in a body.
+gate_plain() # TOKENS
+{
+    awk '
+    function bad(why) {
+        print why ": only fixed-width integers, double, pointers and UTF-8 cross (docs/abi.md, rule 6)"
+        n_bad++
+    }
+    $0 == "{" && depth++ == 0 { name = before }
+    $0 == "{" && depth > 1 && kind != "union" && before != "union" { bad(name " has a body of its own in it") }
+    $0 == "union" { bad(depth ? name " has a union in it" : "there is a union") }
+    $0 == "}" { depth-- }
+    { kind = before; before = $0 }
+    END { exit n_bad > 0 }' "$1"
+}
+
+# Whether each struct is plain, ends on 8 bytes, in a field, and no word of an enum has another's value; where
 # they are bits, each is one.
 gate_shape() # HEADER RELEASED MINOR
 {
@@ -472,6 +489,7 @@ gate_shape_asked()
 {
     # Not through the memory: what is asked there is this.
     gate_tokens_asked "$1" "$2" >"$claims_tmp/shape.tokens"
+    gate_plain "$claims_tmp/shape.tokens" || return
     {
         printf '#include <stdio.h>\n#include "%s"\nint main(void)\n{\n' "$1"
         gate_fields "$claims_tmp/shape.tokens" | awk '{

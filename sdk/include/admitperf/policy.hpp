@@ -30,9 +30,9 @@
  *     operator's on_error answers; create reports what(); everything else is swallowed.
  *     What a throw left behind in the state is the policy's own affair.
  *  3. The table is a constant: nothing runs when the policy is loaded.
- *  4. What the class has of these and could not be called (private, overloaded, a template)
- *     does not compile, it is never left out. So it is not final: into such a class nobody
- *     can look.
+ *  4. What the class has of these and could not be called (private, overloaded, a template,
+ *     an alias, a base's member that is not accessible) does not compile, it is never left
+ *     out. So it is not final: into such a class nobody can look.
  *
  * Left to the author: no clock, no chance, no thread, no global that changes, no
  * thread_local with a destructor, no destructor that throws. What is said in policy.h
@@ -640,13 +640,19 @@ template <class P> constexpr bool members_are_seen()
     static_assert(!std::is_final_v<P>, "a policy is not final: its private outcome, save "
                                        "and restore would not be seen");
     static_assert(detail::sees_decide<P>::value,
-                  "decide is one public function, neither overloaded nor a template");
-    static_assert(detail::sees_outcome<P>::value || !detail::names_outcome<P>::value,
-                  "outcome is one public function, neither overloaded nor a template");
+                  "decide is one public function, neither overloaded nor a template, nor "
+                  "any other thing of that name");
+    static_assert(
+        detail::sees_outcome<P>::value || !detail::names_outcome<P>::value,
+        "outcome is one public function, neither overloaded nor a template, nor "
+        "any other thing of that name");
     static_assert(detail::sees_save<P>::value || !detail::names_save<P>::value,
-                  "save is one public function, neither overloaded nor a template");
-    static_assert(detail::sees_restore<P>::value || !detail::names_restore<P>::value,
-                  "restore is one public function, neither overloaded nor a template");
+                  "save is one public function, neither overloaded nor a template, nor "
+                  "any other thing of that name");
+    static_assert(
+        detail::sees_restore<P>::value || !detail::names_restore<P>::value,
+        "restore is one public function, neither overloaded nor a template, nor "
+        "any other thing of that name");
     static_assert(std::is_constructible_v<P, const setup &> ||
                       !(std::is_constructible_v<P, setup &> ||
                         std::is_constructible_v<P, const adp_setup &>),
@@ -722,8 +728,8 @@ template <class P> constexpr adp_policy describe()
 
 } // namespace admitperf
 
-/* The last line of a policy, outside every namespace. */
-#define ADMITPERF_POLICY(type)                                                           \
-    constexpr adp_policy admitperf_policy_v1 = ::admitperf::describe<type>()
+/* The last line of a policy, outside every namespace. Variadic: a type may have commas. */
+#define ADMITPERF_POLICY(...)                                                            \
+    constexpr adp_policy admitperf_policy_v1 = ::admitperf::describe<__VA_ARGS__>()
 
 #endif
