@@ -76,6 +76,8 @@ struct row {
      CLONE_NEWPID | CLONE_NEWNET | CLONE_PARENT | CLONE_PTRACE | CLONE_UNTRACED)
 /* From 100 on madvise makes pages of the machine's memory unusable. */
 #define SEVERE ~63u
+/* Linux's MPOL_MF_MOVE_ALL, whose header is libnuma's: pages that others have too. */
+enum { OF_OTHERS = 1 << 2 };
 /* PR_SET_VMA: to name memory; a sanitizer does. */
 enum { NAMES_MEMORY = 0x53564d41 };
 /* Linux's AF_UNIX, AF_INET and AF_INET6: this room includes no header of sockets. */
@@ -92,9 +94,15 @@ static const struct row table[] = {
     MAY(msync),
     MAY_IF(madvise, LACKS, 2, SEVERE),
     CHECK_MAY(mlock), /* its own, which shows when it stays */
+    CHECK_MAY(mlock2),
     CHECK_MAY(munlock),
     ROW(CHECK, FEIGN, mlockall, ANY, 0, 0),
     ROW(CHECK, FEIGN, munlockall, ANY, 0, 0),
+    MAY_IF(mbind, LACKS, 5, OF_OTHERS), /* set_mempolicy is about whoever calls it */
+    MAY(get_mempolicy),
+    MAY(pkey_alloc),
+    MAY(pkey_free),
+    MAY(pkey_mprotect),
 
     /* files, to be read */
     MAY_IF(openat, LACKS, 2, WRITING),
@@ -126,6 +134,10 @@ static const struct row table[] = {
     MAY(write),
     MAY(writev),
     MAY(memfd_create),
+    /* Above 2 nothing that is open for writing leads to a disk. */
+    MAY_IF(ftruncate, ABOVE, 0, STDERR_FILENO),
+    MAY_IF(fallocate, ABOVE, 0, STDERR_FILENO),
+    MAY(fadvise64),
     MAY(pipe2),
     MAY(eventfd2),
     MAY(ppoll),
@@ -143,6 +155,7 @@ static const struct row table[] = {
     MAY_IF(fcntl, IS, 1, F_GET_SEALS),
     MAY_IF(ioctl, IS, 1, TCGETS), /* isatty */
     MAY_IF(ioctl, IS, 1, TIOCGWINSZ),
+    MAY_IF(ioctl, IS, 1, FIONREAD), /* C++ streams ask */
     /* unconnected; one of AF_NETLINK is connected to the kernel from the start */
     CHECK_MAY_IF(socket, IS, 0, OF_UNIX),
     CHECK_MAY_IF(socket, IS, 0, OF_INET),
