@@ -370,27 +370,34 @@ static void compile(struct filter *f, enum adp_fence whose)
 
 /* --- refusing --- */
 
-static void (*told)(int number); /* set before the filter is, once for this process */
+/* Of the fence's refusals, and of others'; set before the filter is. */
+static void (*told)(int number), (*told_asked)(int number);
 
 static void on_refusal(int signal, siginfo_t *info, void *context)
 {
     (void)signal;
     (void)context;
-    told(info->si_syscall);
+    (info->si_errno == ADP_FENCE_ASKED ? told_asked : told)(info->si_syscall);
 }
 
-bool adp_fence_catch(void (*refused)(int number))
+static bool hear(void)
 {
+    static bool is_done; /* and behind a fence it cannot be changed */
     struct sigaction action = { .sa_sigaction = on_refusal, .sa_flags = SA_SIGINFO };
     sigset_t own;
-    if (told)
-        return true; /* and behind a fence it cannot be changed */
-    told = refused;
+    if (is_done)
+        return true;
     sigemptyset(&action.sa_mask);
     sigemptyset(&own);
     sigaddset(&own, SIGSYS);
     sigprocmask(SIG_UNBLOCK, &own, NULL); /* whoever started us may have it blocked */
-    return sigaction(SIGSYS, &action, NULL) == 0;
+    return is_done = sigaction(SIGSYS, &action, NULL) == 0;
+}
+
+bool adp_fence_catch(void (*asked)(int number))
+{
+    told_asked = asked;
+    return hear();
 }
 
 bool adp_fence_raise(enum adp_fence whose, void (*refused)(int number))
@@ -398,7 +405,8 @@ bool adp_fence_raise(enum adp_fence whose, void (*refused)(int number))
     struct filter f;
     struct sock_fprog program = { 0, f.at };
     close_range(STDERR_FILENO + 1, ~0u, 0);
-    if (access("/proc/self/fd", X_OK) != 0 || !adp_fence_catch(refused))
+    told = refused;
+    if (access("/proc/self/fd", X_OK) != 0 || !hear())
         return false;
     compile(&f, whose);
     program.len = f.n;
