@@ -33,6 +33,7 @@ static const struct {
     { "margin_in_order", NULL, { 0 } },
     { "rows_in_order", NULL, { 0 } },
     { "slow_in_order", NULL, { .limit_ms = SOON_MS } },
+    { "text_in_order", NULL, { 0 } },
     { "wide_in_order", NULL, { 0 } },
     { "e2_newer_host", "needs a newer host: one of minor 99", { 0 } },
     { "e3_second_name", "exported beside the entry: clamp_rate", { 0 } },
