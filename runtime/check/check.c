@@ -353,8 +353,14 @@ static bool has_own_mend(int i)
 static const char *mend_of(int i, const struct adp_slate *slate)
 {
     uint32_t mend = slate->mend < ADP_MENDS ? slate->mend : ADP_MEND_USUAL;
-    bool is_said = mend >= ADP_MEND_FEWER_SIGNALS;
+    bool is_said = mend >= ADP_MEND_REACHES_OUT;
     return mends[mend] && (is_said || !has_own_mend(i)) ? mends[mend] : checks[i].mend;
+}
+
+static uint32_t rule_of(int i, const struct adp_slate *slate)
+{
+    enum { THE_PROCESS = 8 };
+    return slate->mend == ADP_MEND_REACHES_OUT ? THE_PROCESS : checks[i].rule;
 }
 
 static void take_result(struct adp_check_result *result, const struct run *run,
@@ -423,6 +429,7 @@ static void ask(struct run *run, int i, struct adp_check_result *result)
     take_result(result, run, &child, &run->died[i]);
     take_measure(run);
     result->mend = mend_of(i, slate);
+    result->rule = rule_of(i, slate);
     run->misused = run->options.given && slate->misused;
     run->failed[i] = result->status == ADP_CHECK_FAIL;
 }

@@ -76,6 +76,8 @@ struct row {
      CLONE_NEWPID | CLONE_NEWNET | CLONE_PARENT | CLONE_PTRACE | CLONE_UNTRACED)
 /* From 100 on madvise makes pages of the machine's memory unusable. */
 #define SEVERE ~63u
+/* Linux's MPOL_MF_MOVE_ALL, whose header is libnuma's: pages that others have too. */
+enum { OF_OTHERS = 1 << 2 };
 /* PR_SET_VMA: to name memory; a sanitizer does. */
 enum { NAMES_MEMORY = 0x53564d41 };
 /* Linux's AF_UNIX, AF_INET and AF_INET6: this room includes no header of sockets. */
@@ -92,9 +94,15 @@ static const struct row table[] = {
     MAY(msync),
     MAY_IF(madvise, LACKS, 2, SEVERE),
     CHECK_MAY(mlock), /* its own, which shows when it stays */
+    CHECK_MAY(mlock2),
     CHECK_MAY(munlock),
     ROW(CHECK, FEIGN, mlockall, ANY, 0, 0),
     ROW(CHECK, FEIGN, munlockall, ANY, 0, 0),
+    MAY_IF(mbind, LACKS, 5, OF_OTHERS), /* set_mempolicy is about whoever calls it */
+    MAY(get_mempolicy),
+    MAY(pkey_alloc),
+    MAY(pkey_free),
+    MAY(pkey_mprotect),
 
     /* files, to be read */
     MAY_IF(openat, LACKS, 2, WRITING),
@@ -126,6 +134,10 @@ static const struct row table[] = {
     MAY(write),
     MAY(writev),
     MAY(memfd_create),
+    /* Above 2 nothing that is open for writing leads to a disk. */
+    MAY_IF(ftruncate, ABOVE, 0, STDERR_FILENO),
+    MAY_IF(fallocate, ABOVE, 0, STDERR_FILENO),
+    MAY(fadvise64),
     MAY(pipe2),
     MAY(eventfd2),
     MAY(ppoll),
@@ -143,6 +155,7 @@ static const struct row table[] = {
     MAY_IF(fcntl, IS, 1, F_GET_SEALS),
     MAY_IF(ioctl, IS, 1, TCGETS), /* isatty */
     MAY_IF(ioctl, IS, 1, TIOCGWINSZ),
+    MAY_IF(ioctl, IS, 1, FIONREAD), /* C++ streams ask */
     /* unconnected; one of AF_NETLINK is connected to the kernel from the start */
     CHECK_MAY_IF(socket, IS, 0, OF_UNIX),
     CHECK_MAY_IF(socket, IS, 0, OF_INET),
@@ -357,27 +370,34 @@ static void compile(struct filter *f, enum adp_fence whose)
 
 /* --- refusing --- */
 
-static void (*told)(int number); /* set before the filter is, once for this process */
+/* Of the fence's refusals, and of others'; set before the filter is. */
+static void (*told)(int number), (*told_asked)(int number);
 
 static void on_refusal(int signal, siginfo_t *info, void *context)
 {
     (void)signal;
     (void)context;
-    told(info->si_syscall);
+    (info->si_errno == ADP_FENCE_ASKED ? told_asked : told)(info->si_syscall);
 }
 
-bool adp_fence_catch(void (*refused)(int number))
+static bool hear(void)
 {
+    static bool is_done; /* and behind a fence it cannot be changed */
     struct sigaction action = { .sa_sigaction = on_refusal, .sa_flags = SA_SIGINFO };
     sigset_t own;
-    if (told)
-        return true; /* and behind a fence it cannot be changed */
-    told = refused;
+    if (is_done)
+        return true;
     sigemptyset(&action.sa_mask);
     sigemptyset(&own);
     sigaddset(&own, SIGSYS);
     sigprocmask(SIG_UNBLOCK, &own, NULL); /* whoever started us may have it blocked */
-    return sigaction(SIGSYS, &action, NULL) == 0;
+    return is_done = sigaction(SIGSYS, &action, NULL) == 0;
+}
+
+bool adp_fence_catch(void (*asked)(int number))
+{
+    told_asked = asked;
+    return hear();
 }
 
 bool adp_fence_raise(enum adp_fence whose, void (*refused)(int number))
@@ -385,7 +405,8 @@ bool adp_fence_raise(enum adp_fence whose, void (*refused)(int number))
     struct filter f;
     struct sock_fprog program = { 0, f.at };
     close_range(STDERR_FILENO + 1, ~0u, 0);
-    if (access("/proc/self/fd", X_OK) != 0 || !adp_fence_catch(refused))
+    told = refused;
+    if (access("/proc/self/fd", X_OK) != 0 || !hear())
         return false;
     compile(&f, whose);
     program.len = f.n;

@@ -25,8 +25,9 @@ enum adp_fence {
  * or has no /proc/self/fd, without which the loader writes its copy into a folder. */
 bool adp_fence_raise(enum adp_fence whose, void (*refused)(int number));
 
-/* The same teller for a filter of one's own that answers with SECCOMP_RET_TRAP. Once for a
- * process: later calls change nothing. */
-bool adp_fence_catch(void (*refused)(int number));
+/* What a filter of one's own adds to its SECCOMP_RET_TRAP: then it is `asked` that is told, and
+ * not whom the fence tells. Where both refuse a call, it is the filter that was set later. */
+enum { ADP_FENCE_ASKED = 1 };
+bool adp_fence_catch(void (*asked)(int number));
 
 #endif

@@ -29,15 +29,22 @@ static void on_trap(int number)
 {
     char where[256];
     const char *name = adp_call_name(number);
-    /* A process that was forked under the filter, and ends itself as abort does. */
-    if (number == SYS_tgkill && getpid() != fenced_as && fenced_as)
-        adp_child_exit(128 + SIGABRT);
     adp_trial_spoils(trapped);
-    adp_trial_mend(trapped, ADP_MEND_REACHES_OUT);
     adp_trial_where(trapped->slate, where, sizeof where);
     if (name)
         adp_trial_fail(trapped, "it makes the system call %s %s", name, where);
     adp_trial_fail(trapped, "it makes system call %d %s", number, where);
+}
+
+/* The fence's is the same fault whatever check is on its way; a trap's is what its check is
+ * about. */
+static void on_refusal(int number)
+{
+    /* A process that was forked under the filter, and ends itself as abort does. */
+    if (number == SYS_tgkill && getpid() != fenced_as && fenced_as)
+        adp_child_exit(128 + SIGABRT);
+    adp_trial_mend(trapped, ADP_MEND_REACHES_OUT);
+    on_trap(number);
 }
 
 static bool install(const struct sock_filter *filter, size_t n)
@@ -49,11 +56,12 @@ static bool install(const struct sock_filter *filter, size_t n)
 
 #define LOAD(field)                                                                      \
     BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+#define TRAPPED      (SECCOMP_RET_TRAP | ADP_FENCE_ASKED)
 #define ANSWER(what) BPF_STMT(BPF_RET | BPF_K, what)
 /* The answer for one system call; any other goes on. */
 #define IS(name, what) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 1), ANSWER(what)
 
-#define TRAP(name) IS(name, SECCOMP_RET_TRAP)
+#define TRAP(name) IS(name, TRAPPED)
 #define ARGUMENT(i)                                                                      \
     BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args) + 8 * (i))
 #define ARGUMENT_HIGH(i)                                                                 \
@@ -78,18 +86,18 @@ static const struct sock_filter making[] = {
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, MACHINE, 1, 0),
     ANSWER(SECCOMP_RET_KILL_PROCESS),
     LOAD(nr),
-    IS(socket, SECCOMP_RET_TRAP),
-    IS(socketpair, SECCOMP_RET_TRAP),
-    IS(connect, SECCOMP_RET_TRAP),
-    IS(bind, SECCOMP_RET_TRAP),
-    IS(listen, SECCOMP_RET_TRAP),
-    IS(clone, SECCOMP_RET_TRAP),
-    IS(clone3, SECCOMP_RET_TRAP),
-    IS(execve, SECCOMP_RET_TRAP),
-    IS(execveat, SECCOMP_RET_TRAP),
+    IS(socket, TRAPPED),
+    IS(socketpair, TRAPPED),
+    IS(connect, TRAPPED),
+    IS(bind, TRAPPED),
+    IS(listen, TRAPPED),
+    IS(clone, TRAPPED),
+    IS(clone3, TRAPPED),
+    IS(execve, TRAPPED),
+    IS(execveat, TRAPPED),
 #if defined __x86_64__
-    IS(fork, SECCOMP_RET_TRAP),
-    IS(vfork, SECCOMP_RET_TRAP),
+    IS(fork, TRAPPED),
+    IS(vfork, TRAPPED),
 #endif
     ANSWER(SECCOMP_RET_ALLOW),
 };
@@ -105,13 +113,13 @@ static const struct sock_filter setting[] = {
     TRAP(mlockall),
     TRAP(munlockall),
     TRAP(seccomp),
-    IS_LOW(close, SECCOMP_RET_TRAP),
+    IS_LOW(close, TRAPPED),
 #if defined __x86_64__
     TRAP(alarm),
 #endif
-    IS_FIRST(prctl, PR_SET_NO_NEW_PRIVS, SECCOMP_RET_TRAP),
-    IS_FIRST(prctl, PR_SET_SECCOMP, SECCOMP_RET_TRAP),
-    IS_SET(prlimit64, 2, SECCOMP_RET_TRAP),
+    IS_FIRST(prctl, PR_SET_NO_NEW_PRIVS, TRAPPED),
+    IS_FIRST(prctl, PR_SET_SECCOMP, TRAPPED),
+    IS_SET(prlimit64, 2, TRAPPED),
     ANSWER(SECCOMP_RET_ALLOW),
 };
 
@@ -123,7 +131,7 @@ static const struct sock_filter all[] = {
     IS(exit_group, SECCOMP_RET_ALLOW),
     /* ASan looks at it before each call that does not return, such as our last one. */
     IS(sigaltstack, SECCOMP_RET_ALLOW),
-    ANSWER(SECCOMP_RET_TRAP),
+    ANSWER(TRAPPED),
 };
 
 bool adp_trap_set(struct adp_trial *trial, enum adp_trap trap)
@@ -149,6 +157,6 @@ void adp_trap_fence(struct adp_trial *trial)
     asked = true;
     trapped = trial;
     fenced_as = getpid();
-    if (!adp_fence_raise(ADP_FENCE_CHECK, on_trap))
+    if (!adp_fence_raise(ADP_FENCE_CHECK, on_refusal))
         fenced_as = 0;
 }

@@ -43,8 +43,8 @@ enum adp_mend {
     ADP_MEND_EXIT,
     ADP_MEND_COMPUTES,
     ADP_MEND_WAITS,
-    ADP_MEND_REACHES_OUT,
     /* From here on set by a check itself, and then in the place of its own. */
+    ADP_MEND_REACHES_OUT, /* by the fence, and with a rule of its own */
     ADP_MEND_FEWER_SIGNALS,
     ADP_MEND_LESS_STACK,
     ADP_MEND_GIVE_PARAMETERS,

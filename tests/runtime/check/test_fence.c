@@ -55,12 +55,13 @@ static bool raise_fence(void)
 /* --- what is refused --- */
 
 enum { NOBODY = -1, PARENT = -4321, ITSELF = -4322 }; /* in place of an argument */
+enum { MOVES_ALL = 1 << 2, MOVES_OWN = 1 << 1 };      /* pages, MPOL_MF_… */
 enum { IN_BOTH, IN_LOOK };                            /* whose fence refuses it */
 
 static const struct {
     long number;
     int where;
-    long arguments[5];
+    long arguments[6];
 } forbidden[] = {
     /* signals to another process, and what else there is to do to one */
     { SYS_kill, IN_BOTH, { PARENT, 0 } },
@@ -95,7 +96,9 @@ static const struct {
     { SYS_fsetxattr, IN_BOTH, { NOBODY, 0, 0, 0, 0 } },
     { SYS_utimensat, IN_BOTH, { NOBODY, 0, 0, 0 } },
     { SYS_unlinkat, IN_BOTH, { AT_FDCWD, 0, 0 } },
-    { SYS_ftruncate, IN_BOTH, { NOBODY, 0 } },
+    { SYS_ftruncate, IN_BOTH, { STDOUT_FILENO, -1 } },
+    { SYS_fallocate, IN_BOTH, { STDERR_FILENO, 0, 0, 0 } },
+    { SYS_truncate, IN_BOTH, { 0, 0 } },
     { SYS_flock, IN_BOTH, { NOBODY, 0 } },
     { SYS_fcntl, IN_BOTH, { NOBODY, F_SETLK, 0 } },
     { SYS_ioctl, IN_BOTH, { NOBODY, TIOCSTI, 0 } },
@@ -117,6 +120,9 @@ static const struct {
     { SYS_chroot, IN_BOTH, { 0 } },
     { SYS_setuid, IN_BOTH, { -1 } },
     { SYS_mlock, IN_LOOK, { 0, 0 } },
+    { SYS_mlock2, IN_LOOK, { 0, 0, 0 } },
+    { SYS_mbind, IN_BOTH, { 0, 0, -1, 0, 0, MOVES_ALL } },
+    { SYS_set_mempolicy, IN_BOTH, { -1, 0, 0 } },
     { SYS_prctl, IN_BOTH, { PR_SET_PTRACER, 0, 0, 0, 0 } },
     { SYS_prctl, IN_BOTH, { PR_SET_SPECULATION_CTRL, -1, 0, 0, 0 } },
     { SYS_prctl, IN_BOTH, { PR_SET_DUMPABLE, 1, 0, 0, 0 } },
@@ -151,15 +157,15 @@ static const struct {
 
 static void make_forbidden(void *none)
 {
-    long a[5];
+    long a[6];
     (void)none;
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 6; i++) {
         a[i] = forbidden[record->row].arguments[i];
         if (a[i] == PARENT)
             a[i] = getppid();
     }
     if (raise_fence())
-        syscall(forbidden[record->row].number, a[0], a[1], a[2], a[3], a[4]);
+        syscall(forbidden[record->row].number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
 static void try_forbidden(int row, enum adp_fence whose)
@@ -187,9 +193,11 @@ END_TEST
 
 /* --- what goes on --- */
 
+enum { ANY_ERROR = -1 }; /* not every machine has it, or lets everybody have it */
+
 static const struct {
     long number;
-    long arguments[5];
+    long arguments[6];
     long answer; /* -1: whatever it is, it is made */
     int error;
 } allowed[] = {
@@ -207,13 +215,22 @@ static const struct {
     { SYS_rt_sigaction, { SIGSYS, 0, 0, 8 }, 0, 0 },
     { SYS_rt_sigaction, { SIGUSR1, 0, 0, 8 }, 0, 0 },
     { SYS_memfd_create, { 0, 0 }, -1, EFAULT },
+    { SYS_ftruncate, { NOBODY, 0 }, -1, EBADF },
+    { SYS_fallocate, { NOBODY, 0, 0, 1 }, -1, EBADF },
+    { SYS_fadvise64, { NOBODY, 0, 0, 0 }, -1, EBADF },
+    { SYS_ioctl, { NOBODY, FIONREAD, 0 }, -1, EBADF },
+    { SYS_mbind, { 1, 0, 0, 0, 0, MOVES_OWN }, -1, ANY_ERROR },
+    { SYS_get_mempolicy, { 0, 0, 0, 0, 0 }, -1, ANY_ERROR },
+    { SYS_pkey_alloc, { -1, 0 }, -1, ANY_ERROR },
+    { SYS_pkey_free, { NOBODY }, -1, ANY_ERROR },
+    { SYS_pkey_mprotect, { 1, 0, 0, NOBODY }, -1, ANY_ERROR },
 };
 
 static void make_allowed(void *none)
 {
-    long a[5];
+    long a[6];
     (void)none;
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 6; i++) {
         a[i] = allowed[record->row].arguments[i];
         if (a[i] == ITSELF)
             a[i] = getpid();
@@ -221,7 +238,8 @@ static void make_allowed(void *none)
     if (!raise_fence())
         return;
     errno = 0;
-    record->answer = syscall(allowed[record->row].number, a[0], a[1], a[2], a[3], a[4]);
+    record->answer =
+        syscall(allowed[record->row].number, a[0], a[1], a[2], a[3], a[4], a[5]);
     record->error = errno;
 }
 
@@ -238,10 +256,40 @@ START_TEST(what_stays_within_the_process_goes_on)
         ck_assert_int_eq(record->refused, 0);
         if (!record->is_fenced)
             continue;
-        ck_assert_int_eq(record->error, allowed[_i].error);
+        if (allowed[_i].error != ANY_ERROR)
+            ck_assert_int_eq(record->error, allowed[_i].error);
         if (allowed[_i].answer != -1)
             ck_assert_int_eq(record->answer, allowed[_i].answer);
     }
+}
+END_TEST
+
+static void makes_a_file_in_memory(void *none)
+{
+    enum { ROOM = 65536 };
+    (void)none;
+    raise_fence();
+    int fd = memfd_create("ring", MFD_CLOEXEC);
+    if (ftruncate(fd, ROOM / 2) != 0 || fallocate(fd, 0, 0, ROOM) != 0)
+        return;
+    char *ring = mmap(NULL, ROOM, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (ring == MAP_FAILED)
+        return;
+    ring[ROOM - 1] = 1;
+    record->kept = 1;
+}
+
+START_TEST(a_file_in_memory_is_given_its_size)
+{
+    static const enum adp_fence fences[] = { ADP_FENCE_LOOK, ADP_FENCE_CHECK };
+    struct adp_child child;
+    struct adp_child_limit limit = { .ms = LIMIT_MS };
+    make_record();
+    record->whose = fences[_i];
+    adp_child_run(&child, limit, makes_a_file_in_memory, NULL);
+    ck_assert(child.finished);
+    ck_assert_int_eq(record->refused, 0);
+    ck_assert(record->kept);
 }
 END_TEST
 
@@ -380,6 +428,7 @@ int main(void)
                         sizeof forbidden / sizeof forbidden[0]);
     tcase_add_loop_test(t, what_stays_within_the_process_goes_on, 0,
                         sizeof allowed / sizeof allowed[0]);
+    tcase_add_loop_test(t, a_file_in_memory_is_given_its_size, 0, 2);
     tcase_add_test(t, limits_alarms_and_closing_are_answered_and_not_done);
     tcase_add_loop_test(t, an_abort_is_still_one, 0, 2);
     tcase_add_test(t, a_call_that_nobody_can_be_told_of_ends_the_process_all_the_same);
