@@ -195,6 +195,8 @@ static int read_file(struct pages *p, const char *name, struct adp_error *err)
     size_t len = 0;
     uint32_t cut = 0;
     int code = adp_page_file_read(name, &text, &len, &cut, err);
+    if (code == 0 && !len) /* no engine's page; a policy may be asked with nothing */
+        code = adp_error_at(err, ADP_ESYNTAX, name, 0, 0, "the page is empty");
     if (code == 0)
         code = read_text(p, name, text, len, ADP_PROMTEXT_UNSAID, err);
     p->cut_lines += cut;

@@ -21,8 +21,10 @@ static int take_ending(const char *name, const char *page, size_t *len, uint32_t
     size_t blank = 0;
     while (blank < *len && strchr(" \t\r\n", page[blank]) && page[blank])
         blank++;
-    if (blank == *len)
-        return adp_error_at(err, ADP_ESYNTAX, name, 0, 0, "the page is empty");
+    if (blank == *len) {
+        *len = 0;
+        return 0;
+    }
     *len = adp_page_ending(page, *len, ret_cut);
     if (!*len)
         return adp_error_at(err, ADP_ESYNTAX, name, 0, 0,
