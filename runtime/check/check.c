@@ -118,10 +118,8 @@ static const struct check {
       "S2 B1", adp_check_saves_and_restores,
       "save every field that decide reads under any parameter, with its layout, its "
       "length and a checksum over it (adp_saved_seal); start afresh when one of them "
-      "does "
-      "not match; write nothing when `cap` is too small; let tickets name the instance "
-      "that set them: no two of them are "
-      "alike" },
+      "does not match; write nothing when `cap` is too small; let tickets name the "
+      "instance that set them: no two of them are alike" },
     { "B12", "gates and margin agree with the verdicts", 9, "S1", "S2 B1",
       adp_check_gates_agree,
       "declare the comparison that decide makes, with the same operator and parameter; "
@@ -197,18 +195,18 @@ static const char *const mends[ADP_MENDS] = {
         "the host's",
     [ADP_MEND_GIVE_PARAMETERS] =
         "give parameters that create takes: admitperf check FILE.so:NAME=VALUE,... "
-        "(where "
-        "the table has no default, or the values given are refused, what is usual cannot "
-        "be guessed)",
+        "(where the table has no default, or the values given are refused, what is usual "
+        "cannot be guessed)",
     [ADP_MEND_TAKE_DEFAULTS] = "let create take the defaults of the policy's own table, "
-                               "all at once; where there "
-                               "is none that makes sense declare ADP_REQUIRED",
+                               "all at once; where there is none that makes sense "
+                               "declare ADP_REQUIRED",
+    [ADP_MEND_GIVE_CONFIG] =
+        "give what `config:` would hold, one JSON object, with --config",
     [ADP_MEND_LET_GO] =
         "let what was saved lose its hold with time: a time ahead of view->now_ns is "
-        "none, "
-        "and what was spent or latched comes back within a day of any clock; what is "
-        "spent "
-        "for good is no policy's to keep, it ends with the operator's key or budget",
+        "none, and what was spent or latched comes back within a day of any clock; what "
+        "is spent for good is no policy's to keep, it ends with the operator's key or "
+        "budget",
     [ADP_MEND_FEWER_SIGNALS] = "declare no more than 52 signals that are not in the "
                                "dictionary: with those it has, a configuration knows 64",
 };

@@ -148,7 +148,7 @@ static void must_be_taken(const struct adp_subject *subject, struct change *c,
             adp_verdict_words(&f.fresh, there, sizeof there));
 }
 
-/* The usual set, those where a switch is turned over, and of the rest every so manieth. */
+/* The usual set, those where a switch is turned over, and about six of the rest. */
 static void take_each_set(const struct adp_subject *subject, struct change *c,
                           const char *name)
 {

@@ -344,9 +344,8 @@ static void check_damaged(const struct afresh *fresh, unsigned char *blob, uint6
 static void check_cut(const struct afresh *fresh, const unsigned char *blob, uint64_t len,
                       uint32_t most)
 {
-    enum {
-        ENDS = 8
-    }; /* next to the end, where a length that was not looked at is short */
+    /* Next to the end, where a length that was not looked at is short. */
+    enum { ENDS = 8 };
     char what[80];
     uint32_t n = len < most ? (uint32_t)len : most;
     for (uint32_t i = 0; i < n; i++) {

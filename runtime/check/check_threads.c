@@ -159,7 +159,7 @@ static void start(struct adp_trial *trial, struct crowd *crowd, struct member *m
 
 enum { ROOM = ADP_TRAFFIC_PENDING, UNTIL_FULL = 8, ALONE = 20000 };
 
-static bool ask_and_return(const struct adp_subject *subject, void *self,
+static void ask_and_return(const struct adp_subject *subject, void *self,
                            const struct adp_view *view)
 {
     struct adp_answer a = { .verdict = { .size = sizeof a.verdict,
@@ -171,7 +171,6 @@ static bool ask_and_return(const struct adp_subject *subject, void *self,
                              .now_ns = view->now_ns };
     if (o.ticket)
         subject->policy->outcome(self, &o);
-    return o.ticket != 0;
 }
 
 /* One request over and over: most of the time is spent where they can meet. */
@@ -224,6 +223,7 @@ static uint32_t room_alone(const struct adp_subject *subject, const struct membe
     adp_subject_must_create(&instance, subject, &start);
     adp_traffic_init(&t, subject, &m->plan, m->param);
     const struct adp_view *view = adp_traffic_next(&t);
+    adp_trial_at(subject->trial, ADP_CALL_DECIDE);
     for (uint32_t i = 0; i < asked; i++)
         ask_and_return(subject, instance.self, view);
     uint32_t n = room_in(subject, &instance, m);
@@ -247,12 +247,16 @@ static void must_hold_nothing(struct adp_trial *trial, const struct adp_subject 
         members[i].plan.presence = ADP_PRESENCE_NONE;
         members[i].plan.no_edges = true;
     }
+    adp_trial_plain(trial);
     uint32_t room = room_alone(subject, &members[0], 0);
     if (!room || room == ROOM || room_alone(subject, &members[0], ALONE) != room)
         return;
     adp_subject_must_create(&instance, subject, &one);
     pthread_barrier_init(&crowd.start, NULL, THREADS);
+    adp_trial_doing(trial, "among %d threads", THREADS);
+    adp_trial_at(trial, ADP_CALL_DECIDE);
     start(trial, &crowd, members, run_one);
+    adp_trial_plain(trial);
     uint32_t left = room_in(subject, &instance, &members[0]);
     adp_subject_destroy(subject, &instance);
     if (left != room)

@@ -259,6 +259,7 @@ static const struct row table[] = {
     MAY_IF(prctl, IS, 0, NAMES_MEMORY),
     CHECK_MAY_IF(prctl, IS, 0, PR_SET_SECCOMP), /* trap.h */
     ROW(CHECK, FEIGN, sched_setscheduler, IS, 0, 0),
+    ROW(CHECK, FEIGN, sched_setscheduler, SELF, 0, 0),
     ROW(BOTH, FEIGN, setrlimit, ANY, 0, 0),
     ROW(BOTH, FEIGN, prlimit64, IS, 0, 0),
     ROW(BOTH, FEIGN, prlimit64, SELF, 0, 0),

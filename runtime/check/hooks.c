@@ -189,8 +189,9 @@ static void hook_free(void *at)
 /* --- what libc allocates for the policy ---
  *
  * libc reaches malloc through slots of its own. While the policy is called what goes through
- * these is counted, and may fail; that it is given back is held against the policy only where
- * libc hands it out to be freed (asprintf, getline): the rest libc may keep for itself. */
+ * these is counted, and may fail; that it is given back is held against the policy only of
+ * what asprintf, getline and their kin hand out to be freed: the rest libc may keep for
+ * itself. */
 
 static bool is_in_call(void)
 {

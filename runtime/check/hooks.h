@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Calls of a policy into libc, led past us: the slots through which the policy's file,
  * and libraries that came with it, reach malloc, clock_gettime and the like are pointed at
- * functions here. Nobody else's calls are touched.
+ * functions here. So are libc's own, of malloc, calloc, realloc and free alone
+ * (adp_hooks_watch_memory). Nobody else's calls are touched.
  *
  *  1. Only what goes through such a slot is seen. A read of the cycle counter is not;
  *     answers that differ are what is left to see it by.

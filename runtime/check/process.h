@@ -53,8 +53,8 @@ void adp_process_read(struct adp_process *ret);
 void adp_process_compare(struct adp_trial *trial, const char *what,
                          const struct adp_process *before,
                          const struct adp_process *after);
-/* The same of what was made: descriptors, threads, memory that is locked. One file in memory may be new, the loader's
- * copy. */
+/* The same of what was made: descriptors, threads, memory that is locked. One file in
+ * memory may be new, the loader's copy. */
 void adp_process_compare_made(struct adp_trial *trial, const char *what,
                               const struct adp_process *before,
                               const struct adp_process *after);

@@ -196,6 +196,8 @@ void adp_subject_create(struct adp_instance *ret, const struct adp_subject *subj
  * be guessed; but a policy takes its own defaults. */
 static enum adp_mend mend_of_refusal(const struct adp_subject *subject)
 {
+    if (subject->policy->flags & ADP_TAKES_CONFIG && !subject->trial->options->config)
+        return ADP_MEND_GIVE_CONFIG;
     for (uint32_t i = 0; i < subject->policy->n_params; i++)
         if (subject->given[i] ||
             adp_loaded_param(subject->loaded, i).flags & ADP_REQUIRED)

@@ -81,6 +81,7 @@ static bool install(const struct sock_filter *filter, size_t n)
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 4), ARGUMENT(0),                  \
         BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, STDERR_FILENO, 0, 1),                        \
         ANSWER(SECCOMP_RET_ALLOW), ANSWER(what)
+
 static const struct sock_filter making[] = {
     LOAD(arch),
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, MACHINE, 1, 0),

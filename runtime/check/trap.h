@@ -10,8 +10,8 @@ enum adp_trap {
     /* Sockets, threads and processes: what no constructor may make. */
     ADP_TRAP_MAKING,
     /* What sets limits, alarms, a scheduling policy, filters of system calls for the whole
-     * process, locks all of its memory or closes descriptors 0 to 2. A trap is such a filter: none may be set after
-     * this one. */
+     * process, locks all of its memory or closes descriptors 0 to 2. A trap is such a
+     * filter: none may be set after this one. */
     ADP_TRAP_SETTING,
     /* Every one but what ends the process. Those that read the clock too: what a policy asks
      * by name does not come so far (adp_hooks_stop_clock), and whoever sets this trap asks

@@ -37,18 +37,17 @@ const struct adp_command adp_cmd_check = {
         "reloaded. Each failure says what was seen, how to mend it, and which rule of\n"
         "docs/abi.md it breaks; docs/checks.md lists the checks.\n"
         "\n"
-        "A word without a slash that does not end in .so is looked for like `use: "
-        "NAME`.\n"
-        "Parameters behind a colon take the place of the defaults; a policy whose "
-        "create\n"
-        "refuses what is made up for a parameter without one is given what it takes.",
+        "A word without a slash that does not end in .so is looked for like\n"
+        "`use: NAME`. Parameters behind a colon take the place of the defaults; a\n"
+        "policy whose create refuses what is made up for a parameter without a default\n"
+        "is given what it takes.",
     .options = options,
     .example = "admitperf check ./kv_wall.so --budget 500",
     .exits =
         "0  no check failed; some may have been skipped, with the reason\n"
         "1  some failed\n"
         "2  bad usage, or the file cannot be read or loaded here, or changes meanwhile\n"
-        "130  stopped by SIGINT, 143 by SIGTERM; nothing is reported",
+        "129  stopped by SIGHUP, 130 by SIGINT, 143 by SIGTERM; nothing is reported",
     .run = run,
 };
 

@@ -64,7 +64,8 @@ const struct adp_command adp_cmd_demo = {
         "0    done\n"
         "2    bad usage or traffic, a policy that cannot be loaded, a log that cannot\n"
         "     be written, a file in the way that is not the demo's\n"
-        "130  stopped by SIGINT, 143 by SIGTERM; the logs hold every decision made",
+        "129  stopped by SIGHUP, 130 by SIGINT, 143 by SIGTERM; the logs\n"
+        "     hold every decision made",
     .run = run,
 };
 

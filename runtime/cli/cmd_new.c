@@ -55,7 +55,7 @@ const struct adp_command adp_cmd_new = {
         "0    made\n"
         "2    bad usage, the folder is there already or cannot be made: nothing is; or\n"
         "     what it made could not be listed on standard output\n"
-        "130  stopped by SIGINT, 143 by SIGTERM: nothing is made",
+        "129  stopped by SIGHUP, 130 by SIGINT, 143 by SIGTERM: nothing is made",
     .run = run,
 };
 

@@ -59,8 +59,8 @@ const struct adp_command adp_cmd_replay = {
              "2    bad usage, a policy that does not load, a log that cannot be read, a "
              "trace\n"
              "     in which every sample failed\n"
-             "130  stopped by SIGINT, 143 by SIGTERM; the page is of what was asked "
-             "until then",
+             "129  stopped by SIGHUP, 130 by SIGINT, 143 by SIGTERM; the page\n"
+             "     is of what was asked until then",
     .run = run,
 };
 

@@ -86,7 +86,8 @@ const struct adp_command adp_cmd_watch = {
         "2    bad usage, a policy or configuration that cannot be used, no sample at "
         "all,\n"
         "     a log that cannot be written\n"
-        "130  stopped by SIGINT, 143 by SIGTERM; the finding is printed all the same",
+        "129  stopped by SIGHUP, 130 by SIGINT, 143 by SIGTERM; the finding\n"
+        "     is printed all the same",
     .run = run,
 };
 

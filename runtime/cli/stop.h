@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* SIGINT, SIGTERM and SIGHUP (unless it is ignored: nohup) as a flag, for the commands that have something to finish. The
- * others die of them, as programs do. */
+/* SIGINT, SIGTERM and SIGHUP (unless it is ignored: nohup) as a flag, for the commands that
+ * have something to finish. The others die of them, as programs do. */
 #ifndef ADP_RUNTIME_CLI_STOP_H
 #define ADP_RUNTIME_CLI_STOP_H
 

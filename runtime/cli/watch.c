@@ -53,8 +53,10 @@ static const char *page_name(const struct adp_watch *w,
 static int note_left_out(int code, const struct adp_scrape_round *round,
                          struct adp_error *note)
 {
-    char text[400];
-    size_t len = (size_t)snprintf(text, sizeof text, "%.150s", code ? note->text : "");
+    if (!round->cut_lines && !round->no_room && !round->duplicates)
+        return code;
+    char text[sizeof note->text];
+    size_t len = (size_t)snprintf(text, sizeof text, "%.260s", code ? note->text : "");
     if (round->cut_lines)
         len += (size_t)snprintf(text + len, sizeof text - len,
                                 "%sthe last line has no newline and may be cut: %u lines "
@@ -72,8 +74,6 @@ static int note_left_out(int code, const struct adp_scrape_round *round,
                              "%s%u series stand there more than once: the last value is "
                              "taken",
                              len ? "; " : "", round->duplicates);
-    if (!round->cut_lines && !round->no_room && !round->duplicates)
-        return code;
     struct adp_error all = { .code = ADP_NOTE };
     memcpy(all.file, note->file, sizeof all.file);
     all.line = note->line;

@@ -632,25 +632,23 @@ template <class P> struct boundary {
     }
 };
 
-} // namespace detail
-
 /* What the class has, it has so that it can be called: never silently left out. */
 template <class P> constexpr bool members_are_seen()
 {
     static_assert(!std::is_final_v<P>, "a policy is not final: its private outcome, save "
                                        "and restore would not be seen");
-    static_assert(detail::sees_decide<P>::value,
+    static_assert(sees_decide<P>::value,
                   "decide is one public function, neither overloaded nor a template, nor "
                   "any other thing of that name");
     static_assert(
-        detail::sees_outcome<P>::value || !detail::names_outcome<P>::value,
+        sees_outcome<P>::value || !names_outcome<P>::value,
         "outcome is one public function, neither overloaded nor a template, nor "
         "any other thing of that name");
-    static_assert(detail::sees_save<P>::value || !detail::names_save<P>::value,
+    static_assert(sees_save<P>::value || !names_save<P>::value,
                   "save is one public function, neither overloaded nor a template, nor "
                   "any other thing of that name");
     static_assert(
-        detail::sees_restore<P>::value || !detail::names_restore<P>::value,
+        sees_restore<P>::value || !names_restore<P>::value,
         "restore is one public function, neither overloaded nor a template, nor "
         "any other thing of that name");
     static_assert(std::is_constructible_v<P, const setup &> ||
@@ -660,10 +658,12 @@ template <class P> constexpr bool members_are_seen()
     return true;
 }
 
+} // namespace detail
+
 /* The object that a policy exports; by ADMITPERF_POLICY. */
 template <class P> constexpr adp_policy describe()
 {
-    static_assert(members_are_seen<P>());
+    static_assert(detail::members_are_seen<P>());
     using table = detail::boundary<P>;
     constexpr bool instance = detail::has_instance<P>;
     constexpr bool takes_outcomes = detail::sees_outcome<P>::value;

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sched.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -298,15 +299,17 @@ END_TEST
 static void ask_for_limits(void *none)
 {
     struct rlimit low = { 7, 7 }, now;
+    struct sched_param p = { 0 };
     (void)none;
     if (!raise_fence())
         return;
     record->answer = setrlimit(RLIMIT_NOFILE, &low);
     record->answer |= close(STDIN_FILENO);
     record->answer |= alarm(3600);
+    record->answer |= sched_setscheduler(getpid(), SCHED_BATCH, &p);
     getrlimit(RLIMIT_NOFILE, &now);
-    record->kept =
-        now.rlim_cur != 7 && fcntl(STDIN_FILENO, F_GETFD) >= 0 && alarm(0) == 0;
+    record->kept = now.rlim_cur != 7 && fcntl(STDIN_FILENO, F_GETFD) >= 0 &&
+                   alarm(0) == 0 && sched_getscheduler(0) == SCHED_OTHER;
 }
 
 START_TEST(limits_alarms_and_closing_are_answered_and_not_done)

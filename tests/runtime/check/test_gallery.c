@@ -234,6 +234,7 @@ static const struct {
     { "b1_hang", "bound every loop", 0 },
     { "b1_waits", "waits for a lock", 0 },
     { "b1_undecided", "end every path of decide", 0 },
+    { "b1_wants_config", "with --config", 0 },
     { "b1_wants_pair", "give parameters that create takes", 0 },
     { "b1_removes_file", "leave files", 8 },
     { "b10_removes_file", "leave files", 8 },
