@@ -470,7 +470,7 @@ static bool is_of_family(const struct adp_series *s, const struct adp_series *as
 static const struct adp_series *created_of(const struct adp_metrics *m, uint32_t first,
                                            const struct adp_series *series)
 {
-    struct adp_label labels[ADP_METRICS_MAX_LABELS];
+    struct adp_label labels[ADP_METRICS_MOST_LABELS];
     struct adp_series probe = { .name = adp_metrics_at(m, first)->name,
                                 .labels = labels };
     for (uint32_t i = 0; i < series->n_labels; i++)

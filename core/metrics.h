@@ -22,10 +22,11 @@
 #include <stdint.h>
 #include <string.h>
 
-#define ADP_METRICS_MAX_SERIES 65536u      /* per object */
-#define ADP_METRICS_MAX_LABELS 64u         /* per series, not counting ... */
-#define ADP_METRICS_OWN_LABEL  "target"    /* ... which joined pages add to each */
-#define ADP_METRICS_MAX_TEXT   (16u << 20) /* bytes of names and labels in all */
+#define ADP_METRICS_MAX_SERIES  65536u   /* per object */
+#define ADP_METRICS_MAX_LABELS  64u      /* per series, not counting ... */
+#define ADP_METRICS_OWN_LABEL   "target" /* ... which joined pages add to each */
+#define ADP_METRICS_MOST_LABELS (ADP_METRICS_MAX_LABELS + 1u) /* both: for arrays */
+#define ADP_METRICS_MAX_TEXT    (16u << 20) /* bytes of names and labels in all */
 
 /* Bytes that are somebody else's; not NUL-terminated. */
 struct adp_str {
