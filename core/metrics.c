@@ -767,7 +767,7 @@ static void write_labels(struct adp_line *line, const struct adp_series *s)
 static bool is_of_target(const struct adp_series *s)
 {
     for (uint32_t i = 0; i < s->n_labels; i++)
-        if (adp_str_is(s->labels[i].name, ADP_METRICS_OWN_LABEL))
+        if (adp_str_is(s->labels[i].name, ADP_METRICS_OWN_LABEL) && s->labels[i].value.n)
             return true;
     return false;
 }
