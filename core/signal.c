@@ -1021,14 +1021,16 @@ bool adp_signals_nearest(const struct adp_signals *set, uint32_t signal,
     const struct signal *s = &set->signals[signal];
     struct nearness nearest = { 0 };
     *ret_source = 0;
+    bool any = false;
     for (uint32_t i = 0; i < s->n_sources; i++) {
         struct nearness next = nearness(set, s->sources[i].expr, metrics);
         if (next.near < 2 && adp_metric_is_gone(adp_expr_metric(s->sources[i].expr, 0)))
             continue;
-        if (i && (next.near < nearest.near ||
-                  (next.near == nearest.near && next.absent >= nearest.absent)))
+        if (any && (next.near < nearest.near ||
+                    (next.near == nearest.near && next.absent >= nearest.absent)))
             continue;
         nearest = next;
+        any = true;
         *ret_source = i;
     }
     *ret_metric = nearest.missing;

@@ -159,7 +159,8 @@ void adp_signals_read_replicas(const struct adp_signals *set,
  * NULL when the page has all of them, if perhaps under other labels. True when the source
  * is near: the page has one of its metrics, or its prefix. False: nothing on the page
  * comes near, and it is the first of those that ask for fewest; without any, *ret_metric
- * is NULL and *ret_source 0. [any] */
+ * is NULL and *ret_source 0. What no current engine prints is none of them, unless the
+ * page has it (adp_metric_is_gone). [any] */
 bool adp_signals_nearest(const struct adp_signals *set, uint32_t signal,
                          const struct adp_metrics *metrics, uint32_t *ret_source,
                          const char **ret_metric);
