@@ -437,7 +437,7 @@ static uint32_t first_created(const struct adp_metrics *m, struct adp_str name)
     char text[LONGEST_CREATED + sizeof created];
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
         size_t n = strlen(ends[i]);
-        if (name.n <= n || memcmp(name.p + name.n - n, ends[i], n) != 0)
+        if (name.n <= n || !adp_str_ends(name, ends[i]))
             continue;
         name.n -= n;
         break;

@@ -50,6 +50,12 @@ static inline bool adp_str_begins(struct adp_str a, const char *text)
     return a.n >= n && memcmp(a.p, text, n) == 0;
 }
 
+static inline bool adp_str_ends(struct adp_str a, const char *text)
+{
+    size_t n = strlen(text);
+    return a.n >= n && memcmp(a.p + a.n - n, text, n) == 0;
+}
+
 /* As memcmp, a prefix first: the order of labels in a series. */
 static inline int adp_str_compare(struct adp_str a, struct adp_str b)
 {
