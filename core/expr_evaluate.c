@@ -426,7 +426,7 @@ static const struct adp_series *measured_before(const struct adp_moment *moment,
 
 /* ---- when a counter was made ---- */
 
-enum { LONGEST_CREATED = 512 };
+enum { LONGEST_CREATED = 512 }; /* longer names are never asked for _created */
 
 /* The first series that may tell when a counter of this name was made: of c_total, or of the
  * histogram c, that is c_created. */

@@ -78,8 +78,8 @@ struct adp_history {
     uint32_t n_witnesses;
     struct page pages[PAGES];
     struct page *next, *last, *young, *old; /* of pages; all but next NULL at first */
-    struct adp_metrics *earlier,
-        *spare;     /* owned; of series of `last`, measured before that */
+    /* owned; of series of `last`, measured before that */
+    struct adp_metrics *earlier, *spare;
     bool restarted; /* all of it, between `last` and the page looked at */
     uint64_t looks;
     struct beating beating[MAX_BEATING];

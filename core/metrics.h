@@ -97,9 +97,9 @@ void adp_metrics_clear(struct adp_metrics *metrics);
 
 /* Adds one series; copies every string. `labels` may be NULL when n_labels is 0; they
  * need not be sorted. A series that is there already gets the value and time given, and
- * keeps its place. ADP_EFULL past a bound above (64 labels and
- * "target" are within it), ADP_EINVAL for an empty name, also of a label, or
- * a label given twice, ADP_ENOMEM. On failure nothing is added. */
+ * keeps its place. ADP_EFULL past a bound above (64 labels and "target" are within it),
+ * ADP_EINVAL for an empty name, also of a label, or a label given twice, ADP_ENOMEM. On
+ * failure nothing is added. */
 int adp_metrics_add(struct adp_metrics *metrics, struct adp_str name,
                     const struct adp_label *labels, uint32_t n_labels, double value,
                     bool has_time, double time_s, struct adp_error *err);
@@ -144,8 +144,9 @@ bool adp_metrics_tells_created(const struct adp_metrics *metrics);
 bool adp_metrics_newest(const struct adp_metrics *metrics, double *ret_s);
 
 /* Appends the JSON object of all series: the key is the bare name when it is the only
- * series of that name and has no label "target", or has no labels, else `name{label="value",…}` with \\, \" and \n
- * escaped in values; the value a number, or null when it is not finite. */
+ * series of that name and has no label "target", or has no labels, else
+ * `name{label="value",…}` with \\, \" and \n escaped in values; the value a number, or
+ * null when it is not finite. */
 void adp_metrics_write(const struct adp_metrics *metrics, struct adp_line *line);
 /* Appends the i-th key alone, without its quotes. */
 void adp_metrics_write_key(const struct adp_metrics *metrics, uint32_t i,

@@ -127,9 +127,9 @@ void adp_signals_read(const struct adp_signals *set, const struct adp_moment *mo
                       uint64_t now_ns, double wall_s, struct adp_scratch *scratch,
                       struct adp_reading *readings);
 
-/* Which sources of each signal a page supplies, if it has all of their metrics, and whether
- * it is of several targets: it depends on its series only, not on their values, so where the
- * same series come again it is found once. */
+/* Which sources of each signal a page supplies (adp_expr_supplied), and whether it is of
+ * several targets: it depends on its series only, not on their values, so where the same
+ * series come again it is found once. */
 struct adp_bound {
     uint64_t there[ADP_MAX_KNOWN]; /* bit i: source i */
     bool pool;                     /* the metrics are of several targets */
