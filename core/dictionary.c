@@ -332,12 +332,6 @@ const struct adp_prefix *adp_prefixes(uint32_t *ret_n)
     return prefixes;
 }
 
-static bool ends_with(struct adp_str a, const char *b)
-{
-    size_t n = strlen(b);
-    return a.n >= n && memcmp(a.p + a.n - n, b, n) == 0;
-}
-
 bool adp_metric_is_noise(struct adp_str name)
 {
     static const char *const begins[] = { "python_",   "process_", "go_",    "node_",
@@ -345,7 +339,7 @@ bool adp_metric_is_noise(struct adp_str name)
     for (size_t i = 0; i < sizeof begins / sizeof begins[0]; i++)
         if (adp_str_begins(name, begins[i]))
             return true;
-    return ends_with(name, "_created") || ends_with(name, "_info");
+    return adp_str_ends(name, "_created") || adp_str_ends(name, "_info");
 }
 
 /* ---- labels ---- */
@@ -449,9 +443,8 @@ uint64_t adp_target_key(struct adp_str target)
 /* vLLM's of V0, under any prefix. */
 bool adp_metric_is_gone(const char *name)
 {
-    static const char gone[] = "gpu_prefix_cache_hit_rate";
-    size_t n = strlen(name), n_gone = sizeof gone - 1;
-    return n >= n_gone && strcmp(name + n - n_gone, gone) == 0;
+    return adp_str_ends((struct adp_str) { name, strlen(name) },
+                        "gpu_prefix_cache_hit_rate");
 }
 
 bool adp_engine_lingers(const struct adp_series *series)

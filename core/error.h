@@ -18,8 +18,9 @@ int adp_error_at(struct adp_error *err, int code, const char *file, uint32_t lin
     __attribute__((format(printf, 6, 7)));
 
 /* Writes "file:line:col: text", leaving out what is not known, NUL-terminated and cut to
- * `cap`; of NULL nothing. Control bytes and bytes above 0x7e that foreign input put into it are written as
- * "\xNN", so that an error cannot drive a terminal. Returns the length written. [any] */
+ * `cap`; of NULL nothing. Control bytes and bytes above 0x7e that foreign input put into
+ * it are written as "\xNN", so that an error cannot drive a terminal. Returns the length
+ * written. [any] */
 size_t adp_error_format(const struct adp_error *err, char *to, size_t cap);
 
 /* The word of `words` (NULL-terminated) nearest to `word`: within 1 edit for words up to

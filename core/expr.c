@@ -430,9 +430,7 @@ static int read_plain_number(struct reader *r, double *ret)
     while (is_name_byte(t[n]) ||
            (n && (t[n] == '+' || t[n] == '-') && (t[n - 1] == 'e' || t[n - 1] == 'E')))
         n++;
-    if (!adp_number_parse(t, n, ret))
-        return refuse(r, r->at, "not a number", "digits with an optional point and e");
-    if (isnan(*ret))
+    if (!adp_number_parse(t, n, ret) || isnan(*ret))
         return refuse(r, r->at, "not a number", "digits with an optional point and e");
     if (!isfinite(*ret))
         return refuse(r, r->at, "a number is too large", "one below 1.8e308");

@@ -8,8 +8,8 @@
  *   expr:    + - * / and parentheses over numbers, selectors, and the functions
  *            delta(selector), rate(selector): growth since the snapshot before, per
  *            series (and per second, of the time between its own two measurements); a
- *            series measured once, or that went down (a reset), is absent. A reset seen in one counter of a source holds for all its counters
- *            with the same labels.
+ *            series measured once, or that went down (a reset), is absent. A reset seen
+ *            in one counter of a source holds for all its counters with the same labels.
  *            sum(e) max(e) min(e) mean(e): over the series of e
  *            share(part, whole): the sum of part over the sum of whole, over the series
  *            that have both with equal labels; one of which the part is no part (below 0,
@@ -180,7 +180,8 @@ struct adp_moment {
 bool adp_expr_leads(const struct adp_expr *expr, uint32_t i);
 
 /* False when a metric it asks for is not there, under its name or another, nor what either()
- * has in its place: then it is NEVER_SUPPLIED. *ret_missing, which may be NULL, is the first such name, or NULL. */
+ * has in its place: then it is NEVER_SUPPLIED. *ret_missing, which may be NULL, is the
+ * first such name, or NULL. */
 bool adp_expr_supplied(const struct adp_expr *expr, const struct adp_moment *moment,
                        const char **ret_missing);
 

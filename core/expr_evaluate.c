@@ -426,7 +426,7 @@ static const struct adp_series *measured_before(const struct adp_moment *moment,
 
 /* ---- when a counter was made ---- */
 
-enum { LONGEST_CREATED = 512 };
+enum { LONGEST_CREATED = 512 }; /* longer names are never asked for _created */
 
 /* The first series that may tell when a counter of this name was made: of c_total, or of the
  * histogram c, that is c_created. */
@@ -437,7 +437,7 @@ static uint32_t first_created(const struct adp_metrics *m, struct adp_str name)
     char text[LONGEST_CREATED + sizeof created];
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
         size_t n = strlen(ends[i]);
-        if (name.n <= n || memcmp(name.p + name.n - n, ends[i], n) != 0)
+        if (name.n <= n || !adp_str_ends(name, ends[i]))
             continue;
         name.n -= n;
         break;
@@ -470,7 +470,7 @@ static bool is_of_family(const struct adp_series *s, const struct adp_series *as
 static const struct adp_series *created_of(const struct adp_metrics *m, uint32_t first,
                                            const struct adp_series *series)
 {
-    struct adp_label labels[ADP_METRICS_MAX_LABELS];
+    struct adp_label labels[ADP_METRICS_MOST_LABELS];
     struct adp_series probe = { .name = adp_metrics_at(m, first)->name,
                                 .labels = labels };
     for (uint32_t i = 0; i < series->n_labels; i++)

@@ -78,8 +78,8 @@ struct adp_history {
     uint32_t n_witnesses;
     struct page pages[PAGES];
     struct page *next, *last, *young, *old; /* of pages; all but next NULL at first */
-    struct adp_metrics *earlier,
-        *spare;     /* owned; of series of `last`, measured before that */
+    /* owned; of series of `last`, measured before that */
+    struct adp_metrics *earlier, *spare;
     bool restarted; /* all of it, between `last` and the page looked at */
     uint64_t looks;
     struct beating beating[MAX_BEATING];
@@ -597,11 +597,13 @@ static void keep_marks(struct adp_history *h)
 /* Whether the page looked at shows that the series' engine or target did. */
 static bool began_anew(const struct adp_history *h, const struct adp_series *s)
 {
+    if (!h->n_fresh)
+        return false;
+    uint64_t engine = adp_engine_key(s), target = adp_target_key(adp_replica_of(s));
     for (uint32_t i = h->n_marks; i < h->n_marks + h->n_fresh; i++) {
         const struct adp_doubt *d = &h->marks[i].doubt;
-        uint64_t of = d->kind == ADP_DOUBT_ENGINE ? adp_engine_key(s)
-                                                  : adp_target_key(adp_replica_of(s));
-        if (d->of == of && adp_str_begins(s->name, d->prefix))
+        if (d->of == (d->kind == ADP_DOUBT_ENGINE ? engine : target) &&
+            adp_str_begins(s->name, d->prefix))
             return true;
     }
     return false;

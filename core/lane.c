@@ -251,12 +251,12 @@ static int unpack(const uint8_t *from, size_t left, struct adp_metrics *metrics,
                   size_t *ret_bytes)
 {
     struct packed_series head;
-    struct adp_label labels[ADP_METRICS_MAX_LABELS];
-    uint16_t lens[ADP_METRICS_MAX_LABELS][2];
+    struct adp_label labels[ADP_METRICS_MOST_LABELS];
+    uint16_t lens[ADP_METRICS_MOST_LABELS][2];
     if (!adp_lane_step(from, left))
         return ADP_ESYNTAX;
     memcpy(&head, from, sizeof head);
-    if (head.n_labels > ADP_METRICS_MAX_LABELS)
+    if (head.n_labels > ADP_METRICS_MOST_LABELS)
         return ADP_ESYNTAX;
     size_t at = sizeof head, need = at + head.n_labels * 4u + head.name_len;
     if (need > head.bytes)

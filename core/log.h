@@ -48,9 +48,9 @@ struct adp_log_options {
 };
 
 struct adp_log_count {
-    uint64_t lines,
-        bytes;        /* in files, openings not among the lines; as they are written */
-    uint64_t dropped; /* records accounted for in lines, written or not */
+    /* in files, openings not among the lines; as they are written */
+    uint64_t lines, bytes;
+    uint64_t dropped;      /* records accounted for in lines, written or not */
     uint64_t write_errors; /* writes, openings and rotations that failed */
     uint64_t pending;      /* bytes of lines that wait to be written */
     uint64_t memory;       /* bytes allocated for them */

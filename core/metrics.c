@@ -461,13 +461,6 @@ static int copy_labels(struct adp_metrics *m, const struct adp_label *labels, ui
     return 0;
 }
 
-static bool ends_in_created(struct adp_str name)
-{
-    static const char end[] = "_created";
-    size_t n = sizeof end - 1;
-    return name.n > n && memcmp(name.p + name.n - n, end, n) == 0;
-}
-
 /* A name without series yet; room is reserved. */
 static uint32_t append_name(struct adp_metrics *m, char *text, struct adp_str name,
                             uint64_t hash)
@@ -478,7 +471,7 @@ static uint32_t append_name(struct adp_metrics *m, char *text, struct adp_str na
     };
     m->text += name.n;
     m->name_bits[word_of(hash)] |= bit_of(hash);
-    m->tells_created |= ends_in_created(name);
+    m->tells_created |= name.n > sizeof "_created" - 1 && adp_str_ends(name, "_created");
     table_put(&m->by_name, hash, m->n_names);
     return m->n_names++;
 }
@@ -767,7 +760,7 @@ static void write_labels(struct adp_line *line, const struct adp_series *s)
 static bool is_of_target(const struct adp_series *s)
 {
     for (uint32_t i = 0; i < s->n_labels; i++)
-        if (adp_str_is(s->labels[i].name, ADP_METRICS_OWN_LABEL))
+        if (adp_str_is(s->labels[i].name, ADP_METRICS_OWN_LABEL) && s->labels[i].value.n)
             return true;
     return false;
 }

@@ -22,10 +22,11 @@
 #include <stdint.h>
 #include <string.h>
 
-#define ADP_METRICS_MAX_SERIES 65536u      /* per object */
-#define ADP_METRICS_MAX_LABELS 64u         /* per series, not counting ... */
-#define ADP_METRICS_OWN_LABEL  "target"    /* ... which joined pages add to each */
-#define ADP_METRICS_MAX_TEXT   (16u << 20) /* bytes of names and labels in all */
+#define ADP_METRICS_MAX_SERIES  65536u   /* per object */
+#define ADP_METRICS_MAX_LABELS  64u      /* per series, not counting ... */
+#define ADP_METRICS_OWN_LABEL   "target" /* ... which joined pages add to each */
+#define ADP_METRICS_MOST_LABELS (ADP_METRICS_MAX_LABELS + 1u) /* both: for arrays */
+#define ADP_METRICS_MAX_TEXT    (16u << 20) /* bytes of names and labels in all */
 
 /* Bytes that are somebody else's; not NUL-terminated. */
 struct adp_str {
@@ -47,6 +48,12 @@ static inline bool adp_str_begins(struct adp_str a, const char *text)
 {
     size_t n = strlen(text);
     return a.n >= n && memcmp(a.p, text, n) == 0;
+}
+
+static inline bool adp_str_ends(struct adp_str a, const char *text)
+{
+    size_t n = strlen(text);
+    return a.n >= n && memcmp(a.p + a.n - n, text, n) == 0;
 }
 
 /* As memcmp, a prefix first: the order of labels in a series. */
@@ -90,9 +97,9 @@ void adp_metrics_clear(struct adp_metrics *metrics);
 
 /* Adds one series; copies every string. `labels` may be NULL when n_labels is 0; they
  * need not be sorted. A series that is there already gets the value and time given, and
- * keeps its place. ADP_EFULL past a bound above (64 labels and
- * "target" are within it), ADP_EINVAL for an empty name, also of a label, or
- * a label given twice, ADP_ENOMEM. On failure nothing is added. */
+ * keeps its place. ADP_EFULL past a bound above (64 labels and "target" are within it),
+ * ADP_EINVAL for an empty name, also of a label, or a label given twice, ADP_ENOMEM. On
+ * failure nothing is added. */
 int adp_metrics_add(struct adp_metrics *metrics, struct adp_str name,
                     const struct adp_label *labels, uint32_t n_labels, double value,
                     bool has_time, double time_s, struct adp_error *err);
@@ -137,8 +144,9 @@ bool adp_metrics_tells_created(const struct adp_metrics *metrics);
 bool adp_metrics_newest(const struct adp_metrics *metrics, double *ret_s);
 
 /* Appends the JSON object of all series: the key is the bare name when it is the only
- * series of that name and has no label "target", or has no labels, else `name{label="value",…}` with \\, \" and \n
- * escaped in values; the value a number, or null when it is not finite. */
+ * series of that name and has no label "target", or has no labels, else
+ * `name{label="value",…}` with \\, \" and \n escaped in values; the value a number, or
+ * null when it is not finite. */
 void adp_metrics_write(const struct adp_metrics *metrics, struct adp_line *line);
 /* Appends the i-th key alone, without its quotes. */
 void adp_metrics_write_key(const struct adp_metrics *metrics, uint32_t i,

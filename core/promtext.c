@@ -38,8 +38,6 @@ static const char value_malformed[] = "value is not a number";
 static const char time_malformed[] = "timestamp is not a number";
 static const char text_behind[] = "text behind the value";
 
-enum { LABELS = ADP_METRICS_MAX_LABELS + 1 };
-
 struct scan {
     const char *p;           /* the next byte; where a line turned out bad */
     const char *begin, *end; /* of the line, without its newline and the \r before it */
@@ -62,7 +60,7 @@ struct scan {
     /* the sample being read */
     struct adp_str name; /* empty: not seen yet */
     uint32_t n_labels;   /* also past the room for them: the count is refused later */
-    struct adp_label labels[LABELS];
+    struct adp_label labels[ADP_METRICS_MOST_LABELS];
     double value;
     bool has_time;
     double time_s;
@@ -190,7 +188,7 @@ static const char *read_label_value(struct scan *s, struct adp_str name)
     if (!at(s, '"'))
         return label_unquoted;
     const char *why = read_quoted(s, &value);
-    if (!why && s->n_labels++ < LABELS)
+    if (!why && s->n_labels++ < ADP_METRICS_MOST_LABELS)
         s->labels[s->n_labels - 1] = (struct adp_label) { name, value };
     return why;
 }
@@ -325,7 +323,9 @@ static const char *read_rest(struct scan *s)
 static const char *read_sample(struct scan *s)
 {
     bool known = s->model && skip_known(s, s->name, '{');
-    s->n_before = !s->model ? 0 : s->n_labels < LABELS ? s->n_labels : LABELS;
+    s->n_before = !s->model                               ? 0
+                  : s->n_labels < ADP_METRICS_MOST_LABELS ? s->n_labels
+                                                          : ADP_METRICS_MOST_LABELS;
     s->model = true;
     s->n_labels = 0;
     s->has_time = false;

@@ -53,7 +53,7 @@ const struct adp_bound *adp_sheet_bound(struct adp_sheet *sheet, uint32_t genera
 
 int adp_sheet_add(struct adp_metrics *to, const adp_metric *metric, struct adp_error *err)
 {
-    struct adp_label labels[ADP_METRICS_MAX_LABELS];
+    struct adp_label labels[ADP_METRICS_MOST_LABELS];
     uint32_t n = 0;
     if (!metric->name)
         return adp_error_set(err, ADP_EINVAL, "a metric without a name");
@@ -61,7 +61,7 @@ int adp_sheet_add(struct adp_metrics *to, const adp_metric *metric, struct adp_e
         if (!l[1])
             return adp_error_set(err, ADP_EINVAL, "metric %s: label %s has no value",
                                  metric->name, l[0]);
-        if (n == ADP_METRICS_MAX_LABELS)
+        if (n == ADP_METRICS_MOST_LABELS)
             return adp_error_set(err, ADP_EFULL, "metric %s: more than %u labels",
                                  metric->name, ADP_METRICS_MAX_LABELS);
         labels[n].name = (struct adp_str) { l[0], strlen(l[0]) };

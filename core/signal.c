@@ -9,8 +9,9 @@
  *     signal owner[i].
  *  3. An index, once given, stays. A failed call leaves the set as it was.
  *  4. `feeds` has each source under the name that its expression asks for first, of either()
- *     under all of them, and under the other names of these. Most sources are of engines that are not there, so reading
- *     starts from the names on the page and never looks at those. */
+ *     under all of them, and under the other names of these. Most sources are of engines
+ *     that are not there, so reading starts from the names on the page and never looks at
+ *     those. */
 #include "core/signal.h"
 
 #include "core/dictionary.h"
@@ -81,7 +82,7 @@ static void feed_source(struct adp_signals *set, uint32_t signal, uint32_t sourc
             add_feed(set, metric, signal, source);
 }
 
-/* Whoever asks for `rename.from` first is also fed by `rename.to`. */
+/* Whom `rename.from` feeds, `rename.to` feeds too. */
 static void index_rename(struct adp_signals *set, struct adp_rename rename)
 {
     for (uint32_t i = 0; i < set->n; i++)
@@ -107,7 +108,7 @@ static void index_sources(struct adp_signals *set)
         index_rename(set, set->renames[r]);
 }
 
-/* A bit for each source whose first metric is on the page. */
+/* A bit for each source that a metric on the page leads to (adp_expr_leads). */
 static void find_fed(const struct adp_signals *set, const struct adp_metrics *metrics,
                      uint64_t fed[ADP_MAX_KNOWN])
 {
@@ -1020,14 +1021,16 @@ bool adp_signals_nearest(const struct adp_signals *set, uint32_t signal,
 {
     const struct signal *s = &set->signals[signal];
     struct nearness nearest = { 0 };
+    bool any = false;
     *ret_source = 0;
     for (uint32_t i = 0; i < s->n_sources; i++) {
         struct nearness next = nearness(set, s->sources[i].expr, metrics);
         if (next.near < 2 && adp_metric_is_gone(adp_expr_metric(s->sources[i].expr, 0)))
             continue;
-        if (i && (next.near < nearest.near ||
-                  (next.near == nearest.near && next.absent >= nearest.absent)))
+        if (any && (next.near < nearest.near ||
+                    (next.near == nearest.near && next.absent >= nearest.absent)))
             continue;
+        any = true;
         nearest = next;
         *ret_source = i;
     }

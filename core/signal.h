@@ -127,9 +127,9 @@ void adp_signals_read(const struct adp_signals *set, const struct adp_moment *mo
                       uint64_t now_ns, double wall_s, struct adp_scratch *scratch,
                       struct adp_reading *readings);
 
-/* Which sources of each signal a page supplies, if it has all of their metrics, and whether
- * it is of several targets: it depends on its series only, not on their values, so where the
- * same series come again it is found once. */
+/* Which sources of each signal a page supplies (adp_expr_supplied), and whether it is of
+ * several targets: it depends on its series only, not on their values, so where the same
+ * series come again it is found once. */
 struct adp_bound {
     uint64_t there[ADP_MAX_KNOWN]; /* bit i: source i */
     bool pool;                     /* the metrics are of several targets */
@@ -159,7 +159,8 @@ void adp_signals_read_replicas(const struct adp_signals *set,
  * NULL when the page has all of them, if perhaps under other labels. True when the source
  * is near: the page has one of its metrics, or its prefix. False: nothing on the page
  * comes near, and it is the first of those that ask for fewest; without any, *ret_metric
- * is NULL and *ret_source 0. [any] */
+ * is NULL and *ret_source 0. What no current engine prints is none of them, unless the
+ * page has it (adp_metric_is_gone). [any] */
 bool adp_signals_nearest(const struct adp_signals *set, uint32_t signal,
                          const struct adp_metrics *metrics, uint32_t *ret_source,
                          const char **ret_metric);

@@ -80,16 +80,15 @@ static const char *query(const char *from, const char *end, bool address)
     return NULL;
 }
 
-/* Nothing but what we put there: "?...", and perhaps "#2". */
+/* Nothing but what we put there: "?...", and perhaps "#2"; and a sentence's colon. */
 static bool was_veiled(const char *rest, const char *end)
 {
     if (end - rest < 4 || memcmp(rest + 1, "...", 3) != 0)
         return false;
     rest += 4;
     if (rest < end && *rest == '#')
-        rest++;
-    while (rest < end && *rest >= '0' && *rest <= '9')
-        rest++;
+        for (rest++; rest < end && *rest >= '0' && *rest <= '9'; rest++)
+            continue;
     return rest == end || (rest + 1 == end && *rest == ':');
 }
 

@@ -614,8 +614,7 @@ static void put_snapshot_metrics(struct adp_line *to, const struct adp_seen *see
         adp_line_key(to, "metrics");
         adp_line_put(to, seen->metrics, seen->metrics_len);
     } else if (how != NAMED && seen->n_series) {
-        adp_line_key(to, "metrics_omitted");
-        adp_line_u64(to, seen->n_series);
+        adp_line_key_u64(to, "metrics_omitted", seen->n_series);
     }
 }
 
@@ -625,8 +624,7 @@ static void put_metrics(struct adp_line *to, const struct adp_rec_decision *r,
                         enum snapshot_metrics how, uint32_t lane)
 {
     if (r->flags & ADP_REC_OMITTED) {
-        adp_line_key(to, "metrics_omitted");
-        adp_line_u64(to, r->shape);
+        adp_line_key_u64(to, "metrics_omitted", r->shape);
     } else if (r->flags & ADP_REC_VALUES) {
         adp_line_key(to, "metrics");
         adp_keys_write_values(keys, lane, r->shape,
@@ -635,15 +633,13 @@ static void put_metrics(struct adp_line *to, const struct adp_rec_decision *r,
         adp_line_key(to, "metrics");
         adp_keys_write(keys, parts->series, parts->series_len, to);
         if (r->shape && !(r->flags & ADP_REC_TELLS)) {
-            adp_line_key(to, "metrics_omitted");
-            adp_line_u64(to, r->shape);
+            adp_line_key_u64(to, "metrics_omitted", r->shape);
         }
     } else if (seen) {
         put_snapshot_metrics(to, seen, how);
     }
     if (r->snapshot) {
-        adp_line_key(to, "snapshot");
-        adp_line_u64(to, r->snapshot);
+        adp_line_key_u64(to, "snapshot", r->snapshot);
     }
 }
 
@@ -1000,8 +996,7 @@ static void put_snapshot(struct adp_line *to, const struct adp_rec_snapshot *r,
         adp_line_key(to, "metrics");
         adp_line_put(to, metrics.p, metrics.n);
     } else if (r->n_series) {
-        adp_line_key(to, "metrics_omitted");
-        adp_line_u64(to, r->n_series);
+        adp_line_key_u64(to, "metrics_omitted", r->n_series);
     }
     put_snapshot_rest(to, r, parts, words, tag);
 }

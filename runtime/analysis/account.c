@@ -149,9 +149,8 @@ static void put_skipped(struct adp_line *to, const struct adp_reading *r)
     adp_line_key(to, "skipped_by");
     adp_line_puts(to, "{");
     for (int why = 0; why < ADP_WHY_COUNT; why++)
-        if (r->skipped_by[why]) {
+        if (r->skipped_by[why])
             adp_line_key_u64(to, adp_why_word((enum adp_why)why), r->skipped_by[why]);
-        }
     adp_line_puts(to, "}");
 }
 

@@ -13,8 +13,8 @@ struct adp_account {
     const struct adp_metrics *page;
     const char *name;              /* of the page */
     bool twice;                    /* counters were compared with an earlier page */
-    uint32_t bad_lines, cut_lines; /* of the page: not read; left out at its end */
-    uint32_t duplicates;           /* of its series, whose last value was taken */
+    uint32_t bad_lines, cut_lines; /* of all pages read: not read; left out at an end */
+    uint32_t duplicates;           /* of their series, whose last value was taken */
     struct adp_reading reading[ADP_MAX_KNOWN]; /* by index in the set */
 };
 

@@ -63,11 +63,10 @@ static int note_left_out(int code, const struct adp_scrape_round *round,
                                 "of its metric left out",
                                 len ? "; " : "", round->cut_lines);
     if (round->no_room)
-        len +=
-            (size_t)snprintf(text + len, sizeof text - len,
-                             "%s%u series left out, whose %u labels leave no room for "
-                             "\"target\"",
-                             len ? "; " : "", round->no_room, ADP_METRICS_MAX_LABELS + 1);
+        len += (size_t)snprintf(text + len, sizeof text - len,
+                                "%s%u series left out, whose %u labels leave no room for "
+                                "\"target\"",
+                                len ? "; " : "", round->no_room, ADP_METRICS_MOST_LABELS);
     if (round->duplicates)
         len +=
             (size_t)snprintf(text + len, sizeof text - len,

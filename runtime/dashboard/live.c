@@ -147,8 +147,8 @@ static void no_page(struct adp_live *live, double at, const char *why, const cha
     begin_event(&live->down, "down", at);
     adp_line_key_text(&live->down, "why", why);
     adp_line_key_text(&live->down, "text", text);
-    adp_line_key(&live->down, "for_s"); /* since a page came; null: none ever */
-    adp_line_number(&live->down, round((at - live->came_s) * 1000) / 1000);
+    adp_line_key_number(&live->down, "for_s", /* since a page came; null: none ever */
+                        round((at - live->came_s) * 1000) / 1000);
     put_moment(live->past, &live->down);
     end_event(&live->down);
     live->is_down = true;

@@ -81,9 +81,9 @@ static void put_gates(struct adp_line *to, const struct adp_loaded *loaded,
         adp_line_key_u64(to, "rule", g.rule);
         adp_line_key_text(to, "signal", adp_signals_name(signals, slot_of[g.signal]));
         adp_line_key_text(to, "op", adp_host_op_word(g.op));
-        adp_line_key(to, "param");
-        adp_line_string_or_null(
-            to, g.param == ADP_NONE ? NULL : adp_loaded_param(loaded, g.param).name);
+        adp_line_key_text(to, "param",
+                          g.param == ADP_NONE ? NULL
+                                              : adp_loaded_param(loaded, g.param).name);
         adp_line_puts(to, "}");
     }
     adp_line_puts(to, "]");

@@ -4,8 +4,9 @@
  *     http://HOST[:PORT][/PATH][?QUERY]      https:// likewise
  *     unix:/SOCKET[:/PATH]                   HTTP over a unix socket
  *
- * Without a path it is /metrics. `shown` is what messages, pages and logs say, as core/veil.h
- * has it: user, password and query may be secrets and are left out of it, also behind a socket. */
+ * Without a path it is /metrics. `shown` is what messages, pages and logs say, as
+ * core/veil.h has it: user, password and query may be secrets and are left out of it,
+ * also behind a socket. */
 #ifndef ADP_SCRAPE_ADDRESS_H
 #define ADP_SCRAPE_ADDRESS_H
 

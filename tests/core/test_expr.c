@@ -1327,6 +1327,39 @@ START_TEST(doubts_are_found_however_many)
 }
 END_TEST
 
+/* 64 labels and a target: what joined pages may have. */
+static void put_crowded(char *to, size_t cap, int counted, int created)
+{
+    char labels[1000];
+    int n = 0;
+    for (unsigned i = 0; i < ADP_METRICS_MAX_LABELS; i++)
+        n += snprintf(labels + n, sizeof labels - (size_t)n, "l%u=\"v\",", i);
+    snprintf(to, cap, "x_total{%starget=\"t\"} %d\nx_created{%starget=\"t\"} %d\n",
+             labels, counted, labels, created);
+}
+
+START_TEST(a_counter_with_as_many_labels_as_may_be_tells_when_it_was_made)
+{
+    char text[2500];
+    put_crowded(text, sizeof text, 9, 20);
+    struct adp_metrics *now = page_of(text);
+    put_crowded(text, sizeof text, 5, 10);
+    struct adp_metrics *before = page_of(text);
+    ck_assert_uint_eq(adp_metrics_at(now, 0)->n_labels, ADP_METRICS_MAX_LABELS + 1);
+    struct adp_expr *expr = compiled(EXPR, "delta(x_total)");
+    struct adp_scratch *scratch = NULL;
+    ck_assert_int_eq(adp_scratch_create(&scratch, 8), 0);
+    struct adp_moment moment = { .now = now, .before = before, .elapsed_s = 1 };
+    struct adp_value v;
+    ck_assert_int_eq(adp_expr_evaluate(expr, &moment, ADP_AGG_NONE, ANY, scratch, &v),
+                     ADP_WHY_COUNTER_RESET);
+    adp_scratch_destroy(scratch);
+    adp_metrics_destroy(before);
+    adp_metrics_destroy(now);
+    adp_expr_destroy(expr);
+}
+END_TEST
+
 START_TEST(a_restart_of_the_page_stops_every_counter)
 {
     struct adp_expr *expr = compiled(EXPR, "delta(c)");
@@ -1491,6 +1524,7 @@ static TCase *evaluated(void)
     tcase_add_loop_test(t, an_engine_a_target_or_a_make_is_doubted, 0, COUNT(doubted));
     tcase_add_test(t, doubts_are_found_however_many);
     tcase_add_test(t, either_holds_no_more_series_than_there_is_room_for);
+    tcase_add_test(t, a_counter_with_as_many_labels_as_may_be_tells_when_it_was_made);
     tcase_add_test(t, a_restart_of_the_page_stops_every_counter);
     tcase_add_test(t, what_is_above_the_last_bound_is_told);
     tcase_add_test(t, the_first_metric_that_is_missing_is_named);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/sheet.h"
 
+#include "core/lane.h"
 #include "tests/core/failing.h"
 
 #include <check.h>
@@ -238,6 +239,44 @@ START_TEST(without_memory_to_remember_it_is_filled_all_the_same)
 }
 END_TEST
 
+/* 64 labels and one that is called `last`. */
+static adp_metric crowded(const char *last)
+{
+    static char names[ADP_METRICS_MAX_LABELS][8];
+    static const char *labels[2 * ADP_METRICS_MOST_LABELS + 1];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < ADP_METRICS_MAX_LABELS; i++) {
+        snprintf(names[i], sizeof names[i], "l%u", i);
+        labels[n++] = names[i];
+        labels[n++] = "v";
+    }
+    labels[n++] = last;
+    labels[n++] = "v";
+    labels[n] = NULL;
+    return (adp_metric) { "kv", labels, 1 };
+}
+
+START_TEST(a_target_is_no_label_too_many)
+{
+    struct adp_metrics *all = sheet.metrics;
+    struct adp_error err;
+    adp_metric m = crowded("other");
+    ck_assert_int_eq(adp_sheet_add(all, &m, &err), ADP_EFULL);
+    ck_assert_uint_eq(adp_metrics_count(all), 0);
+    m = crowded("target");
+    ck_assert_int_eq(adp_sheet_add(all, &m, NULL), 0);
+    ck_assert_uint_eq(adp_metrics_at(all, 0)->n_labels, ADP_METRICS_MAX_LABELS + 1);
+
+    static _Alignas(8) uint8_t record[4096];
+    size_t len = adp_lane_encode(all, record, sizeof record);
+    ck_assert_uint_gt(len, 0);
+    adp_metrics_clear(all);
+    ck_assert_int_eq(adp_lane_decode(record, len, all), 0);
+    ck_assert_uint_eq(adp_metrics_count(all), 1);
+    ck_assert_uint_eq(adp_metrics_at(all, 0)->n_labels, ADP_METRICS_MAX_LABELS + 1);
+}
+END_TEST
+
 START_TEST(no_memory_leaves_nothing_behind)
 {
     for (uint64_t nth = 1;; nth++) {
@@ -269,6 +308,7 @@ int main(void)
     tcase_add_test(t, ids_that_were_not_given_out_are_left_out_each_time);
     tcase_add_test(t, names_and_ids_in_turn_are_not_taken_for_each_other);
     tcase_add_test(t, without_memory_to_remember_it_is_filled_all_the_same);
+    tcase_add_test(t, a_target_is_no_label_too_many);
     tcase_add_test(t, no_memory_leaves_nothing_behind);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);

@@ -1225,6 +1225,21 @@ START_TEST(a_signal_without_sources_has_none_near)
 }
 END_TEST
 
+START_TEST(what_no_current_engine_prints_is_not_the_nearest)
+{
+    struct adp_metrics *page = page_of("a 1\n");
+    uint32_t s, source = 77;
+    const char *metric = "none";
+    ck_assert_int_eq(adp_signals_add(set, "s", "x", 0, 1, SECOND, &s, NULL), 0);
+    add_source("s", "my:gpu_prefix_cache_hit_rate", ADP_AGG_MAX);
+    add_source("s", "mine", ADP_AGG_MAX);
+    ck_assert(!adp_signals_nearest(set, s, page, &source, &metric));
+    ck_assert_uint_eq(source, 1);
+    ck_assert_pstr_eq(metric, "mine");
+    adp_metrics_destroy(page);
+}
+END_TEST
+
 START_TEST(what_is_skipped_of_a_source_is_counted_by_reason)
 {
     struct adp_metrics *page = page_of("vllm:gpu_cache_usage_perc{engine=\"0\"} 0.5\n"
@@ -1389,6 +1404,7 @@ static TCase *building(void)
     tcase_add_loop_test(t, the_nearest_source_is_of_the_engine_that_runs, 0,
                         COUNT(nearest));
     tcase_add_test(t, a_signal_without_sources_has_none_near);
+    tcase_add_test(t, what_no_current_engine_prints_is_not_the_nearest);
     tcase_add_test(t, what_is_skipped_of_a_source_is_counted_by_reason);
     tcase_add_test(t, metrics_that_no_signal_uses_are_told_once_each);
     tcase_add_loop_test(t, a_signal_that_cannot_be_is_refused, 0, COUNT(refusals));

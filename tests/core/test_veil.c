@@ -36,6 +36,7 @@ static const struct {
     { "unix:/run/x.sock?QUERY:/m", "unix:/run/x.sock?..." },
     { "http://h/m?...&k=QUERY", "http://h/m?..." },
     { "http://h/m?...#QUERY", "http://h/m?..." },
+    { "http://h/m?...12345", "http://h/m?..." },
 };
 
 START_TEST(what_may_be_an_address_is_shown_without_its_secrets)

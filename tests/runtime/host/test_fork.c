@@ -11,9 +11,10 @@
 
 #define NOBODY "policy: { use: no_admission }\n"
 
-/* fork() while the log thread of `running` sleeps: ASan, unlike glibc, lets a child inherit
- * its allocator's locks as they are, held for ever by a thread that was just allocating. A
- * child that hangs ends after `seconds` with SIGALRM, by which Check would end its group. */
+/* fork() once the log thread of `running` has nothing to write: ASan, unlike glibc, lets
+ * a child inherit its allocator's locks as they are, held for ever by a thread that was
+ * just allocating. A child that hangs ends after `seconds` with SIGALRM, by which Check
+ * would end its group. */
 static pid_t fork_beside(adp_runtime *running, unsigned seconds)
 {
     ck_assert_int_eq(adp_runtime_flush(running, NULL), 0);
