@@ -171,7 +171,7 @@ static unsigned decide_admitted(unsigned n)
     struct adp_decision d;
     unsigned admitted = 0;
     for (unsigned i = 0; i < n; i++) {
-        stage.now_ns += 1000;
+        __atomic_store_n(&stage.now_ns, stage.now_ns + 1000, __ATOMIC_RELAXED);
         adp_decide(stage.lane[0], &stage.generations, &facts, NULL, &d, NULL);
         admitted += d.admitted;
     }
