@@ -47,16 +47,13 @@ static bool is_fatal(int signal)
 static struct death classify(const struct adp_supervisor *s, int status)
 {
     struct death d = { .policy = "" };
+    bool by_signal = WIFSIGNALED(status);
+    d.detail = by_signal ? WTERMSIG(status) : WEXITSTATUS(status);
     if (s->sentence.cause) {
         d.cause = s->sentence.cause;
-        d.detail = SIGKILL;
-    } else if (WIFSIGNALED(status)) {
-        d.cause = ADP_CAUSE_SIGNAL;
-        d.detail = WTERMSIG(status);
-        d.outside = !is_fatal(d.detail);
     } else {
-        d.cause = ADP_CAUSE_EXIT;
-        d.detail = WEXITSTATUS(status);
+        d.cause = by_signal ? ADP_CAUSE_SIGNAL : ADP_CAUSE_EXIT;
+        d.outside = by_signal && !is_fatal(d.detail);
     }
     return d;
 }

@@ -69,7 +69,7 @@ struct adp_news {
     enum adp_happening what;
     int pid;
     enum adp_cause cause;
-    int detail;         /* the signal, or the exit status */
+    int detail;         /* the signal it ended by, or its exit status (0: stepped down) */
     const char *policy; /* suspected, the first if several; "" none */
     const char *id;     /* of the request it was in; "": none, or not known */
     const char *text;

@@ -28,6 +28,7 @@ struct field_news {
     _Atomic uint32_t happened[ADP_LOG_FAILED + 1];
     _Atomic int worker;
     int cause, detail;
+    uint32_t too_slow; /* too large, and not down in time: killed wherever they were */
     char policy[64], id[80], quarantined[64];
     uint64_t delays_ms;
     struct adp_supervised counts; /* at the end */
@@ -68,6 +69,7 @@ static void field_told(void *ctx, const struct adp_news *n)
     if (n->what == ADP_WORKER_DIED) {
         to->cause = (int)n->cause;
         to->detail = n->detail;
+        to->too_slow += n->cause == ADP_CAUSE_MEMORY && n->detail == SIGKILL;
         snprintf(to->policy, sizeof to->policy, "%s", n->policy);
         snprintf(to->id, sizeof to->id, "%s", n->id);
     }
