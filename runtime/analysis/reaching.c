@@ -30,7 +30,8 @@ bool adp_reaching_of(const struct adp_run *run, struct adp_reaching *ret)
         .passed = NAN,
     };
     if (!(r.reach.capacity_tokens > 0) && capacity) {
-        r.reach.capacity_tokens = capacity->min;
+        r.reach.capacity_tokens =
+            isnan(run->least_capacity) ? capacity->min : run->least_capacity;
         r.capacity_seen = true;
     }
     if (!(r.reach.request_tokens > 0)) {

@@ -184,7 +184,8 @@ int adp_tally_file(struct adp_tally *tally, const char *path, uint32_t *ret)
     }
     if (is_new) {
         *at = (uint32_t)tally->n_files;
-        files[tally->n_files++] = (struct adp_log_file) { .path = name, .last_at = NAN };
+        files[tally->n_files++] =
+            (struct adp_log_file) { .path = name, .last_at = NAN, .least_capacity = NAN };
     } else {
         free(name);
     }
@@ -324,13 +325,30 @@ static int add_outcome(struct adp_tally *tally, uint32_t file, uint64_t offset,
     return adp_events_add(tally->store, &tally->events, &event);
 }
 
-/* What states say matters only where nothing was decided. */
+/* What one target's cache holds: the signal is the sum of all. */
+static double least_capacity(const struct adp_entry *entry)
+{
+    static const char name[] = "kv_capacity";
+    double least = NAN;
+    for (size_t i = 0; i < entry->n_replicas; i++) {
+        const struct adp_log_column *column = &entry->replicas[i];
+        if (column->name.len != strlen(name) ||
+            memcmp(column->name.text, name, strlen(name)) != 0)
+            continue;
+        for (size_t k = 0; k < column->n; k++)
+            least = fmin(least, column->value[k]);
+    }
+    return least;
+}
+
+/* What else states say matters only where nothing was decided. */
 static int add_state(struct adp_tally *tally, uint32_t file,
                      const struct adp_entry *entry)
 {
     struct adp_log_file *f = &tally->files[file];
     f->states++;
     f->omitted += entry->metrics_omitted;
+    f->least_capacity = fmin(f->least_capacity, least_capacity(entry));
     if (f->decisions)
         return 0;
     if (!f->state) {
@@ -391,6 +409,7 @@ static int merge_file(struct adp_log_file *to, struct adp_log_file *from)
     to->states += from->states;
     to->scrape_errors += from->scrape_errors;
     to->omitted += from->omitted;
+    to->least_capacity = fmin(to->least_capacity, from->least_capacity);
     if (!isnan(from->last_at))
         to->last_at = from->last_at;
     if (!to->state) {
@@ -1082,8 +1101,10 @@ static void fill_goodput(struct adp_run *run)
 
 static void fill_instrument(struct adp_tally *tally, struct adp_run *run)
 {
+    run->least_capacity = NAN;
     for (size_t i = 0; i < run->n_files; i++) {
         const struct adp_log_file *file = &tally->files[run->files[i]];
+        run->least_capacity = fmin(run->least_capacity, file->least_capacity);
         for (int kind = 0; kind < ADP_CORRUPT_KINDS; kind++)
             run->corrupt_lines += file->corrupt[kind].n;
         run->scrape_errors += file->scrape_errors;

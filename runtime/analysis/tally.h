@@ -37,6 +37,8 @@ struct adp_log_file {
     struct adp_part
         *state;     /* owned; what its states say. NULL: none, or it decides too */
     double last_at; /* of the last line that said; NaN */
+    double
+        least_capacity; /* kv_capacity of the target with the least; NaN: of none alone */
 };
 
 struct adp_reason_count {
@@ -147,7 +149,8 @@ struct adp_run {
 
     /* The instrument: sums over its files. */
     uint64_t corrupt_lines, scrape_errors, orphans, states;
-    uint64_t omitted; /* lines without their metrics: its decisions, and states */
+    uint64_t omitted;      /* lines without their metrics: its decisions, and states */
+    double least_capacity; /* of one target, as its files have it; NaN */
     struct adp_lanes_loss loss;
 };
 
