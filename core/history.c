@@ -32,9 +32,13 @@ enum {
     MAX_MARKS = 4096,        /* more: all began anew */
     MAX_DOUBTS = 8192,
     MAX_PULSES = 64,
-    MAX_WITNESSES = 2 * 4 * MAX_PULSES, /* beats, and when they were made */
     MOST_STARTS = 1024 /* processes of one page; of more nothing is said */
 };
+
+#define COUNT(table) (sizeof(table) / sizeof(table)[0])
+
+/* Beats, and when they were made. */
+enum { MAX_WITNESSES = 2 * COUNT(((struct adp_pulse *)0)->beats) * MAX_PULSES };
 
 struct page {
     struct adp_metrics *metrics; /* owned */
@@ -91,8 +95,6 @@ struct adp_history {
     struct adp_doubt doubts[MAX_DOUBTS];
     uint32_t n_doubts;
 };
-
-#define COUNT(table) (sizeof(table) / sizeof(table)[0])
 
 static void add_witness(struct adp_history *h, const struct adp_pulse *pulse,
                         const char *name, bool created)
