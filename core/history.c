@@ -190,10 +190,8 @@ static bool shows(const struct adp_series *s, const struct adp_sign *sign)
 {
     if (!sign->label)
         return true;
-    for (uint32_t i = 0; i < s->n_labels; i++)
-        if (adp_str_is(s->labels[i].name, sign->label))
-            return adp_str_is(s->labels[i].value, sign->value);
-    return false;
+    struct adp_str label = { sign->label, strlen(sign->label) };
+    return adp_str_is(adp_label_of(s, label), sign->value);
 }
 
 /* The first series of a sign from `s` on. */
