@@ -465,21 +465,14 @@ static const struct {
                { 140737488355328.0, 140737488355335.0 },
                { 9223372036854775807.0, 9223372036854775808.0 } };
 
-/* Of a card that is split (MIG), DCGM has no use: some versions then say 0. */
-static bool is_of_split_card(const struct adp_series *series)
-{
-    for (uint32_t i = 0; i < series->n_labels; i++)
-        if (adp_str_is(series->labels[i].name, "GPU_I_ID") && series->labels[i].value.n)
-            return true;
-    return false;
-}
-
 bool adp_metric_is_blank(const struct adp_series *series)
 {
+    /* Of a card that is split (MIG), DCGM has no use: some versions then say 0. */
+    static const struct adp_str split = WORD("GPU_I_ID");
     double value = series->value;
     if (value == 0)
         return adp_str_is(series->name, "DCGM_FI_DEV_GPU_UTIL") &&
-               is_of_split_card(series);
+               adp_label_of(series, split).n;
     if (value < blanks[0].lo || !adp_str_begins(series->name, "DCGM_"))
         return false;
     for (size_t i = 0; i < sizeof blanks / sizeof blanks[0]; i++)

@@ -113,17 +113,9 @@ struct adp_doubt *adp_scratch_doubts(struct adp_scratch *scratch, uint32_t *ret_
 
 /* ---- labels ---- */
 
-static struct adp_str label_value(const struct adp_series *series, struct adp_str name)
-{
-    for (uint32_t i = 0; i < series->n_labels; i++)
-        if (adp_str_same(series->labels[i].name, name))
-            return series->labels[i].value;
-    return (struct adp_str) { .p = "", .n = 0 };
-}
-
 static bool matches(const struct adp_matcher *m, const struct adp_series *series)
 {
-    struct adp_str value = label_value(series, m->label);
+    struct adp_str value = adp_label_of(series, m->label);
     switch (m->kind) {
     case ADP_MATCH_EQUAL:
         return adp_str_same(value, m->value);
@@ -604,7 +596,7 @@ static enum adp_why doubt(const struct adp_moment *moment,
 
 static void set_label(struct element *e, struct adp_str label)
 {
-    struct adp_str text = label_value(e->series, label);
+    struct adp_str text = adp_label_of(e->series, label);
     double value;
     set_value(e, adp_number_parse(text.p, text.n, &value) ? value : (double)NAN);
 }
@@ -1071,7 +1063,7 @@ static void sort_buckets(struct element *e, uint32_t n, bool by_le)
 
 static void read_bound(struct element *e)
 {
-    struct adp_str le = label_value(e->series, (struct adp_str) { "le", 2 });
+    struct adp_str le = adp_label_of(e->series, (struct adp_str) { "le", 2 });
     if (!adp_number_parse(le.p, le.n, &e->le) || isnan(e->le)) {
         e->le = 0;
         if (e->why == ADP_WHY_PRESENT)
@@ -1219,10 +1211,10 @@ static void compare_labels(const struct adp_series *a, const struct adp_series *
                            struct differences *d)
 {
     for (uint32_t i = 0; i < a->n_labels; i++)
-        if (!adp_str_same(a->labels[i].value, label_value(b, a->labels[i].name)))
+        if (!adp_str_same(a->labels[i].value, adp_label_of(b, a->labels[i].name)))
             note_difference(d, a->labels[i].name);
     for (uint32_t i = 0; i < b->n_labels; i++)
-        if (!adp_str_same(b->labels[i].value, label_value(a, b->labels[i].name)))
+        if (!adp_str_same(b->labels[i].value, adp_label_of(a, b->labels[i].name)))
             note_difference(d, b->labels[i].name);
 }
 

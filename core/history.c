@@ -32,9 +32,13 @@ enum {
     MAX_MARKS = 4096,        /* more: all began anew */
     MAX_DOUBTS = 8192,
     MAX_PULSES = 64,
-    MAX_WITNESSES = 2 * 4 * MAX_PULSES, /* beats, and when they were made */
     MOST_STARTS = 1024 /* processes of one page; of more nothing is said */
 };
+
+#define COUNT(table) (sizeof(table) / sizeof(table)[0])
+
+/* Beats, and when they were made. */
+enum { MAX_WITNESSES = 2 * COUNT(((struct adp_pulse *)0)->beats) * MAX_PULSES };
 
 struct page {
     struct adp_metrics *metrics; /* owned */
@@ -91,8 +95,6 @@ struct adp_history {
     struct adp_doubt doubts[MAX_DOUBTS];
     uint32_t n_doubts;
 };
-
-#define COUNT(table) (sizeof(table) / sizeof(table)[0])
 
 static void add_witness(struct adp_history *h, const struct adp_pulse *pulse,
                         const char *name, bool created)
@@ -188,10 +190,8 @@ static bool shows(const struct adp_series *s, const struct adp_sign *sign)
 {
     if (!sign->label)
         return true;
-    for (uint32_t i = 0; i < s->n_labels; i++)
-        if (adp_str_is(s->labels[i].name, sign->label))
-            return adp_str_is(s->labels[i].value, sign->value);
-    return false;
+    struct adp_str label = { sign->label, strlen(sign->label) };
+    return adp_str_is(adp_label_of(s, label), sign->value);
 }
 
 /* The first series of a sign from `s` on. */

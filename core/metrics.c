@@ -756,20 +756,14 @@ static void write_labels(struct adp_line *line, const struct adp_series *s)
         adp_line_put(line, "}", 1);
 }
 
-/* Whose it is of a pool does not go without saying, though it is the only one. */
-static bool is_of_target(const struct adp_series *s)
-{
-    for (uint32_t i = 0; i < s->n_labels; i++)
-        if (adp_str_is(s->labels[i].name, ADP_METRICS_OWN_LABEL) && s->labels[i].value.n)
-            return true;
-    return false;
-}
-
 void adp_metrics_write_key(const struct adp_metrics *m, uint32_t i, struct adp_line *line)
 {
+    const struct adp_str own = { ADP_METRICS_OWN_LABEL,
+                                 sizeof ADP_METRICS_OWN_LABEL - 1 };
     const struct stored *s = stored_at(m, i);
     adp_line_escaped(line, s->series.name.p, s->series.name.n);
-    if (m->names[s->name].count > 1 || is_of_target(&s->series))
+    /* Whose it is of a pool does not go without saying, though it is the only one. */
+    if (m->names[s->name].count > 1 || adp_label_of(&s->series, own).n)
         write_labels(line, &s->series);
 }
 

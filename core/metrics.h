@@ -87,6 +87,15 @@ static inline uint32_t adp_label_told(const struct adp_series *s, uint32_t i)
     return i;
 }
 
+/* The value of a label; empty: it has none. [any] */
+static inline struct adp_str adp_label_of(const struct adp_series *s, struct adp_str name)
+{
+    for (uint32_t i = 0; i < s->n_labels; i++)
+        if (adp_str_same(s->labels[i].name, name))
+            return s->labels[i].value;
+    return (struct adp_str) { "", 0 };
+}
+
 struct adp_metrics;
 
 /* Create, destroy, clear and add are [control]; what takes a const object is [any] as

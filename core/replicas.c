@@ -10,10 +10,8 @@
 
 struct adp_str adp_replica_of(const struct adp_series *s)
 {
-    for (uint32_t i = 0; i < s->n_labels; i++)
-        if (adp_str_is(s->labels[i].name, ADP_REPLICA_LABEL))
-            return s->labels[i].value;
-    return (struct adp_str) { 0 };
+    return adp_label_of(
+        s, (struct adp_str) { ADP_REPLICA_LABEL, sizeof ADP_REPLICA_LABEL - 1 });
 }
 
 uint32_t adp_replicas_names(const struct adp_metrics *metrics,

@@ -842,13 +842,10 @@ static void doubt_sleeping(const struct adp_metrics *m, const struct adp_sleep *
 {
     uint32_t i = adp_metrics_find(m, sleep->metric, strlen(sleep->metric));
     struct adp_doubt doubt = { .prefix = sleep->prefix, .why = ADP_WHY_ASLEEP };
+    struct adp_str label = { sleep->label, strlen(sleep->label) };
     for (; i != ADP_NO_SERIES; i = adp_metrics_at(m, i)->next) {
         const struct adp_series *s = adp_metrics_at(m, i);
-        bool asleep = false;
-        for (uint32_t l = 0; l < s->n_labels && s->value == 0; l++)
-            asleep = asleep || (adp_str_is(s->labels[l].name, sleep->label) &&
-                                adp_str_is(s->labels[l].value, sleep->value));
-        if (!asleep)
+        if (s->value != 0 || !adp_str_is(adp_label_of(s, label), sleep->value))
             continue;
         bool named = adp_engine_is_named(s);
         doubt.kind = named ? ADP_DOUBT_ENGINE : ADP_DOUBT_TARGET;

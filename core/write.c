@@ -632,15 +632,13 @@ static void put_metrics(struct adp_line *to, const struct adp_rec_decision *r,
     } else if (r->flags & ADP_REC_INLINE) {
         adp_line_key(to, "metrics");
         adp_keys_write(keys, parts->series, parts->series_len, to);
-        if (r->shape && !(r->flags & ADP_REC_TELLS)) {
+        if (r->shape && !(r->flags & ADP_REC_TELLS))
             adp_line_key_u64(to, "metrics_omitted", r->shape);
-        }
     } else if (seen) {
         put_snapshot_metrics(to, seen, how);
     }
-    if (r->snapshot) {
+    if (r->snapshot)
         adp_line_key_u64(to, "snapshot", r->snapshot);
-    }
 }
 
 static void tell_all(struct signals *s, const struct adp_rec_decision *r,

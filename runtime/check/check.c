@@ -428,8 +428,9 @@ static void ask(struct run *run, int i, struct adp_check_result *result)
     take_measure(run);
     result->mend = mend_of(i, slate);
     result->rule = rule_of(i, slate);
-    run->misused = run->options.given && slate->misused;
     run->failed[i] = result->status == ADP_CHECK_FAIL;
+    /* A failure is always reported: what is wrong stands there. */
+    run->misused = run->options.given && slate->misused && run->failed[i];
 }
 
 static void run_one(struct run *run, int i)

@@ -53,14 +53,9 @@ static void play(const struct adp_subject *subject, const struct change *c,
     adp_play_close(&play);
 }
 
-static bool can_be_made(const struct adp_subject *subject, const double *param)
+static bool takes(const struct adp_subject *subject, const double *param)
 {
-    struct adp_instance instance;
-    struct adp_start start = { .param = param };
-    adp_subject_create(&instance, subject, &start);
-    bool made = instance.made;
-    adp_subject_destroy(subject, &instance);
-    return made;
+    return adp_subject_takes(subject, &(struct adp_start) { .param = param });
 }
 
 /* Its lowest, its highest, and one in between: false when that is the old one. */
@@ -77,7 +72,7 @@ static bool pick(const struct adp_subject *subject, struct change *c, uint32_t w
 static void look(const struct adp_subject *subject, struct change *c, struct finding *f)
 {
     uint32_t n = adp_trial_share(subject->trial, REQUESTS);
-    if (!can_be_made(subject, c->after))
+    if (!takes(subject, c->after))
         return;
     play(subject, c, c->before, c->before, c->old, n);
     play(subject, c, c->after, c->after, c->fresh, n);
@@ -119,7 +114,7 @@ static void make_before(const struct adp_subject *subject, uint32_t set, uint32_
     adp_subject_params(subject, ADP_VALUES_RANDOM, &c->seed, c->before);
     if (differs_in(c, set, &other))
         c->before[other] = usual[other];
-    if (!can_be_made(subject, c->before))
+    if (!takes(subject, c->before))
         memcpy(c->before, usual, sizeof c->before);
 }
 
@@ -158,7 +153,7 @@ static void take_each_set(const struct adp_subject *subject, struct change *c,
     must_be_taken(subject, c, 0, name);
     for (uint32_t set = 1; set < sets; set++) {
         if (!differs_in(c, set, &other) || !adp_subject_set(subject, set, param) ||
-            !can_be_made(subject, param))
+            !takes(subject, param))
             continue;
         bool is_switch = adp_loaded_param(subject->loaded, other).kind == ADP_BOOL;
         if (is_switch || (set + c->i) % every == 0)

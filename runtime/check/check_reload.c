@@ -469,13 +469,10 @@ static void choose_params(struct reload *r, const struct adp_subject *subject)
     size_t bytes = subject->policy->n_params * sizeof r->param[0][0];
     adp_subject_params(subject, ADP_VALUES_TYPICAL, &seed, r->param[1]);
     for (int i = 0; i < TRIES && subject->policy->n_params; i++) {
-        struct adp_instance instance;
         struct adp_start start = { .param = r->param[0] };
         adp_subject_params(subject, ADP_VALUES_RANDOM, &seed, r->param[0]);
-        adp_subject_create(&instance, subject, &start);
-        bool made = instance.made;
-        adp_subject_destroy(subject, &instance);
-        if (made && memcmp(r->param[0], r->param[1], bytes) != 0)
+        if (adp_subject_takes(subject, &start) &&
+            memcmp(r->param[0], r->param[1], bytes) != 0)
             return;
     }
     memcpy(r->param[0], r->param[1], sizeof r->param[0]);

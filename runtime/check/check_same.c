@@ -25,14 +25,11 @@ static void make_round(const struct adp_subject *subject, uint32_t round,
     uint64_t seed = subject->trial->seed + (uint64_t)round * 1000003u;
     adp_subject_params(subject, ADP_VALUES_TYPICAL, &seed, param);
     if (round) {
-        struct adp_instance instance;
         double other[ADP_MAX_PARAMS];
         adp_subject_params(subject, ADP_VALUES_RANDOM, &seed, other);
         struct adp_start start = { .param = other };
-        adp_subject_create(&instance, subject, &start);
-        if (instance.made)
+        if (adp_subject_takes(subject, &start))
             memcpy(param, other, sizeof other);
-        adp_subject_destroy(subject, &instance);
     }
     *ret = (struct adp_plan) { .seed = adp_subject_next(&seed) };
 }

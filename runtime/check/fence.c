@@ -10,6 +10,7 @@
  *  4. Arguments are judged where they are numbers; what a pointer leads to is not read. */
 #include "runtime/check/fence.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -44,11 +45,10 @@ enum test {
 /* It is not made, and the policy hears that it was: it would be in the way of every other
  * check. What asks for it is seen by one of its own (trap.h). */
 #define FEIGN (SECCOMP_RET_ERRNO | 0)
-/* ENOSYS: libc has another way, whose arguments are no pointer. */
-#define ABSENT (SECCOMP_RET_ERRNO | 38)
+/* libc has another way, whose arguments are no pointer. */
+#define ABSENT (SECCOMP_RET_ERRNO | ENOSYS)
 
-enum { BOTH = ADP_FENCE_LOOK | ADP_FENCE_CHECK, LOOK = ADP_FENCE_LOOK };
-enum { CHECK = ADP_FENCE_CHECK };
+enum { LOOK = ADP_FENCE_LOOK, CHECK = ADP_FENCE_CHECK, BOTH = LOOK | CHECK };
 
 /* The first row that fits a call has the answer. */
 struct row {

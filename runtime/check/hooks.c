@@ -429,14 +429,11 @@ static const struct hook outside_hooks[] = {
     OUTSIDE(ROW) { "getauxval", (void (*)(void))tell_auxval }, { NULL, NULL }
 };
 
-#define MEMORY(name)                                                                     \
-    {                                                                                    \
-#name, (void (*)(void))hook_##name                                               \
-    }
 #define MEMORY_AS(word, name)                                                            \
     {                                                                                    \
         word, (void (*)(void))hook_##name                                                \
     }
+#define MEMORY(name) MEMORY_AS(#name, name)
 static const struct hook memory_hooks[] = {
     MEMORY(malloc),
     MEMORY(calloc),
@@ -472,7 +469,7 @@ static const struct hook inner_hooks[] = {
     { "malloc", (void (*)(void))inner_malloc },
     { "calloc", (void (*)(void))inner_calloc },
     { "realloc", (void (*)(void))inner_realloc },
-    { "free", (void (*)(void))hook_free },
+    MEMORY(free),
     { NULL, NULL },
 };
 

@@ -22,9 +22,9 @@
 
 /* The process's own, set before its filter is. */
 static struct adp_trial *trapped;
-static pid_t fenced_as; /* 0: it has no fence */
+static pid_t fenced_as; /* the process that asked for its fence; 0: none did */
 
-/* The text is put together by hand: the call may have come from anywhere. */
+/* The call may have come from the middle of malloc: to format a short text takes no memory. */
 static void on_trap(int number)
 {
     char where[256];
@@ -41,7 +41,7 @@ static void on_trap(int number)
 static void on_refusal(int number)
 {
     /* A process that was forked under the filter, and ends itself as abort does. */
-    if (number == SYS_tgkill && getpid() != fenced_as && fenced_as)
+    if (number == SYS_tgkill && getpid() != fenced_as)
         adp_child_exit(128 + SIGABRT);
     adp_trial_mend(trapped, ADP_MEND_REACHES_OUT);
     on_trap(number);
@@ -58,6 +58,10 @@ static bool install(const struct sock_filter *filter, size_t n)
     BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
 #define TRAPPED      (SECCOMP_RET_TRAP | ADP_FENCE_ASKED)
 #define ANSWER(what) BPF_STMT(BPF_RET | BPF_K, what)
+/* What every filter begins with: the calls of another machine have other numbers. */
+#define BEGIN                                                                            \
+    LOAD(arch), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, MACHINE, 1, 0),                      \
+        ANSWER(SECCOMP_RET_KILL_PROCESS), LOAD(nr)
 /* The answer for one system call; any other goes on. */
 #define IS(name, what) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 1), ANSWER(what)
 
@@ -83,31 +87,25 @@ static bool install(const struct sock_filter *filter, size_t n)
         ANSWER(SECCOMP_RET_ALLOW), ANSWER(what)
 
 static const struct sock_filter making[] = {
-    LOAD(arch),
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, MACHINE, 1, 0),
-    ANSWER(SECCOMP_RET_KILL_PROCESS),
-    LOAD(nr),
-    IS(socket, TRAPPED),
-    IS(socketpair, TRAPPED),
-    IS(connect, TRAPPED),
-    IS(bind, TRAPPED),
-    IS(listen, TRAPPED),
-    IS(clone, TRAPPED),
-    IS(clone3, TRAPPED),
-    IS(execve, TRAPPED),
-    IS(execveat, TRAPPED),
+    BEGIN,
+    TRAP(socket),
+    TRAP(socketpair),
+    TRAP(connect),
+    TRAP(bind),
+    TRAP(listen),
+    TRAP(clone),
+    TRAP(clone3),
+    TRAP(execve),
+    TRAP(execveat),
 #if defined __x86_64__
-    IS(fork, TRAPPED),
-    IS(vfork, TRAPPED),
+    TRAP(fork),
+    TRAP(vfork),
 #endif
     ANSWER(SECCOMP_RET_ALLOW),
 };
 
 static const struct sock_filter setting[] = {
-    LOAD(arch),
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, MACHINE, 1, 0),
-    ANSWER(SECCOMP_RET_KILL_PROCESS),
-    LOAD(nr),
+    BEGIN,
     TRAP(setrlimit),
     TRAP(setitimer),
     TRAP(sched_setscheduler),
@@ -125,10 +123,7 @@ static const struct sock_filter setting[] = {
 };
 
 static const struct sock_filter all[] = {
-    LOAD(arch),
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, MACHINE, 1, 0),
-    ANSWER(SECCOMP_RET_KILL_PROCESS),
-    LOAD(nr),
+    BEGIN,
     IS(exit_group, SECCOMP_RET_ALLOW),
     /* ASan looks at it before each call that does not return, such as our last one. */
     IS(sigaltstack, SECCOMP_RET_ALLOW),
@@ -152,12 +147,9 @@ bool adp_trap_set(struct adp_trial *trial, enum adp_trap trap)
 
 void adp_trap_fence(struct adp_trial *trial)
 {
-    static bool asked;
-    if (asked)
+    if (fenced_as)
         return;
-    asked = true;
     trapped = trial;
     fenced_as = getpid();
-    if (!adp_fence_raise(ADP_FENCE_CHECK, on_refusal))
-        fenced_as = 0;
+    adp_fence_raise(ADP_FENCE_CHECK, on_refusal);
 }

@@ -175,9 +175,7 @@ static int read_text(struct pages *p, const char *name, const char *text, size_t
     p->bad_lines += found.bad_lines;
     p->duplicates += adp_metrics_duplicates(to);
     if (code == 0 && adp_metrics_duplicates(to))
-        adp_say(
-            "%s: %u of its series stand there more than once: the last value is taken",
-            name, adp_metrics_duplicates(to));
+        adp_say("%s: " ADP_PAGE_TWICE, name, adp_metrics_duplicates(to));
     return code;
 }
 
@@ -273,9 +271,7 @@ static int read_round(struct pages *p, struct adp_scraper *scraper, struct adp_e
     p->wall_s = wall_s();
     p->cut_lines += round.cut_lines;
     if (round.cut_lines)
-        adp_say("%s: the last line has no newline and may be cut: %u lines of its metric "
-                "left out",
-                adp_scraper_name(scraper, 0), round.cut_lines);
+        adp_say("%s: " ADP_PAGE_CUT, adp_scraper_name(scraper, 0), round.cut_lines);
     return read_text(p, adp_scraper_name(scraper, 0), round.page, round.len, round.format,
                      err);
 }

@@ -31,9 +31,7 @@ static int take_ending(const char *name, const char *page, size_t *len, uint32_t
                             "the page ends in the middle of its first metric: its last "
                             "line has no newline");
     if (*ret_cut)
-        adp_say("%s: the last line has no newline and may be cut: %u lines of its metric "
-                "left out",
-                name, *ret_cut);
+        adp_say("%s: " ADP_PAGE_CUT, name, *ret_cut);
     return 0;
 }
 

@@ -9,6 +9,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What is said of a page, also of one from a URL: formats for how many lines or series. */
+#define ADP_PAGE_CUT                                                                     \
+    "the last line has no newline and may be cut: %u lines of its metric left out"
+#define ADP_PAGE_TWICE                                                                   \
+    "%u of its series stand there more than once: the last value is taken"
+
 /* Reads the file, or stdin for "-", whole. *ret is the caller's to free, also on failure.
  * *ret_len: how much of it is the page, 0 when nothing is in it; `ret_cut`: lines of metrics
  * behind that, which was said on stderr. ADP_EIO, ADP_EFULL (16 MiB), ADP_ENOMEM;

@@ -4,7 +4,9 @@
 
 #include "core/error.h"
 #include "core/metrics.h"
+#include "runtime/cli/page_file.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -49,36 +51,38 @@ static const char *page_name(const struct adp_watch *w,
                : "the joined page";
 }
 
-/* Adds what of the pages is not on the round's to what publishing noted. */
+static void __attribute__((format(printf, 2, 3)))
+add(struct adp_error *note, const char *format, ...)
+{
+    static const char between[] = "; ";
+    size_t len = strlen(note->text);
+    va_list args;
+    if (len && len + sizeof between < sizeof note->text) {
+        memcpy(note->text + len, between, sizeof between);
+        len += sizeof between - 1;
+    }
+    va_start(args, format);
+    vsnprintf(note->text + len, sizeof note->text - len, format, args);
+    va_end(args);
+}
+
+/* Adds what of the pages is not on the round's to what publishing noted, of which so much
+ * stays that there is room for all of ours. */
 static int note_left_out(int code, const struct adp_scrape_round *round,
                          struct adp_error *note)
 {
+    enum { KEPT = 260 };
     if (!round->cut_lines && !round->no_room && !round->duplicates)
         return code;
-    char text[sizeof note->text];
-    size_t len = (size_t)snprintf(text, sizeof text, "%.260s", code ? note->text : "");
+    note->code = ADP_NOTE;
+    note->text[KEPT] = '\0';
     if (round->cut_lines)
-        len += (size_t)snprintf(text + len, sizeof text - len,
-                                "%sthe last line has no newline and may be cut: %u lines "
-                                "of its metric left out",
-                                len ? "; " : "", round->cut_lines);
+        add(note, ADP_PAGE_CUT, round->cut_lines);
     if (round->no_room)
-        len += (size_t)snprintf(text + len, sizeof text - len,
-                                "%s%u series left out, whose %u labels leave no room for "
-                                "\"target\"",
-                                len ? "; " : "", round->no_room, ADP_METRICS_MOST_LABELS);
+        add(note, "%u series left out, whose %u labels leave no room for \"target\"",
+            round->no_room, ADP_METRICS_MOST_LABELS);
     if (round->duplicates)
-        len +=
-            (size_t)snprintf(text + len, sizeof text - len,
-                             "%s%u series stand there more than once: the last value is "
-                             "taken",
-                             len ? "; " : "", round->duplicates);
-    struct adp_error all = { .code = ADP_NOTE };
-    memcpy(all.file, note->file, sizeof all.file);
-    all.line = note->line;
-    all.column = note->column;
-    snprintf(all.text, sizeof all.text, "%s", text);
-    *note = all;
+        add(note, ADP_PAGE_TWICE, round->duplicates);
     return ADP_NOTE;
 }
 

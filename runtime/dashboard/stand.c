@@ -20,13 +20,9 @@ static const struct adp_series *next_of(const struct adp_metrics *page,
     return series->next == ADP_NO_SERIES ? NULL : adp_metrics_at(page, series->next);
 }
 
-/* Empty: it has no such label. */
 static struct adp_str label_of(const struct adp_series *series, const char *name)
 {
-    for (uint32_t i = 0; i < series->n_labels; i++)
-        if (adp_str_is(series->labels[i].name, name))
-            return series->labels[i].value;
-    return (struct adp_str) { "", 0 };
+    return adp_label_of(series, (struct adp_str) { name, strlen(name) });
 }
 
 static bool has(const struct adp_series *series, const char *name, const char *value)

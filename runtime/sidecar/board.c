@@ -2,8 +2,6 @@
 /* The board (board.h). */
 #include "runtime/sidecar/board.h"
 
-#include "core/veil.h"
-
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -35,18 +33,19 @@ static const struct adp_board_target *same(const struct adp_board_target *list,
     return NULL;
 }
 
-void adp_board_targets(struct adp_board *board, const struct adp_config *config)
+void adp_board_targets(struct adp_board *board, const struct adp_scraper *scraper,
+                       uint32_t n)
 {
     struct adp_board_target before[ADP_SCRAPE_MAX_TARGETS];
     pthread_mutex_lock(&board->mutex);
     struct adp_board_copy *now = &board->now;
-    uint32_t n = now->n_targets;
-    memcpy(before, now->target, n * sizeof *before);
-    now->n_targets = config->n_scrape;
-    for (uint32_t i = 0; i < config->n_scrape; i++) {
+    uint32_t n_before = now->n_targets;
+    memcpy(before, now->target, n_before * sizeof *before);
+    now->n_targets = n;
+    for (uint32_t i = 0; i < n; i++) {
         struct adp_board_target fresh = { 0 };
-        adp_veil(config->scrape[i].name, fresh.name, sizeof fresh.name); /* scrape.h */
-        const struct adp_board_target *old = same(before, n, fresh.name);
+        snprintf(fresh.name, sizeof fresh.name, "%s", adp_scraper_name(scraper, i));
+        const struct adp_board_target *old = same(before, n_before, fresh.name);
         now->target[i] = old ? *old : fresh;
     }
     pthread_mutex_unlock(&board->mutex);

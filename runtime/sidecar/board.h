@@ -45,8 +45,10 @@ struct adp_board {
 
 void adp_board_init(struct adp_board *board);
 void adp_board_finish(struct adp_board *board);
-/* Of a new configuration; targets that stay keep their counts. [control] */
-void adp_board_targets(struct adp_board *board, const struct adp_config *config);
+/* Of a new configuration, `n` of them by the scraper's names; those that stay keep their
+ * counts. [control] */
+void adp_board_targets(struct adp_board *board, const struct adp_scraper *scraper,
+                       uint32_t n);
 /* Of the metrics in force. [control] */
 void adp_board_readings(struct adp_board *board, const adp_runtime *rt);
 /* A page was put in force, or could not be. [control] */

@@ -46,10 +46,13 @@ static int make_scraper(const struct adp_config *config, struct adp_scraper **re
 
 int adp_control_begin(struct adp_sidecar *s, adp_error *err)
 {
-    adp_board_targets(&s->board, s->config);
+    int code = make_scraper(s->config, &s->scraper, err);
+    if (code < 0)
+        return code;
+    adp_board_targets(&s->board, s->scraper, s->config->n_scrape);
     atomic_store(&s->board.ready, s->config->n_scrape == 0 || adp_above_has_snapshot(s));
     adp_board_readings(&s->board, s->rt);
-    return make_scraper(s->config, &s->scraper, err);
+    return 0;
 }
 
 /* --- a round of pages --- */
@@ -182,7 +185,7 @@ static void renew_targets_take(struct adp_sidecar *s, struct adp_config *config)
     if (s->config != s->first)
         adp_config_destroy(s->config);
     s->config = config;
-    adp_board_targets(&s->board, s->config);
+    adp_board_targets(&s->board, scraper, config->n_scrape);
     if (!s->config->n_scrape)
         atomic_store(&s->board.ready, true);
 }

@@ -827,16 +827,23 @@ START_TEST(metrics_that_would_make_a_line_too_long_are_left_out_of_it)
 }
 END_TEST
 
+/* Returns how many series there are. */
+static unsigned publish_long(unsigned n)
+{
+    n = add_long(adp_publisher_next(stage.publisher), n);
+    ck_assert_int_eq(adp_publisher_publish(stage.publisher, stage.signals, 1,
+                                           stage.now_ns, stage_wall(&stage), NULL),
+                     0);
+    return n;
+}
+
 /* The control ring has 1 MiB: 4 such series are 0.72 MB of JSON, 2 are 0.36. */
 START_TEST(a_snapshot_that_the_ring_does_not_take_is_there_without_its_metrics)
 {
     open_with(&kv_wall_policy, NULL);
     unsigned n[2] = { 4, 2 };
     for (int i = 0; i < 2; i++) {
-        n[i] = add_long(adp_publisher_next(stage.publisher), n[i]);
-        ck_assert_int_eq(adp_publisher_publish(stage.publisher, stage.signals, 1,
-                                               stage.now_ns, stage_wall(&stage), NULL),
-                         0);
+        n[i] = publish_long(n[i]);
         ck_assert_uint_eq(stage_decide(&stage, "r1").status, 503);
         json_t *all = stage_lines(&stage);
         json_t *snapshot = stage_line(all, "metrics", 0);
@@ -867,10 +874,7 @@ START_TEST(
     ck_assert_int_eq(adp_drain_create(&stage.drain, stage.region, true, NULL), 0);
     unsigned n[2] = { 4, 2 };
     for (int i = 0; i < 2; i++) {
-        n[i] = add_long(adp_publisher_next(stage.publisher), n[i]);
-        ck_assert_int_eq(adp_publisher_publish(stage.publisher, stage.signals, 1,
-                                               stage.now_ns, stage_wall(&stage), NULL),
-                         0);
+        n[i] = publish_long(n[i]);
         stage_decide(&stage, "r1");
         json_t *all = stage_lines(&stage), *line = stage_line(all, "verdict", 0);
         ck_assert_int_eq(json_integer_value(json_object_get(line, "metrics_omitted")),

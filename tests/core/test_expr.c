@@ -1327,6 +1327,24 @@ START_TEST(doubts_are_found_however_many)
 }
 END_TEST
 
+/* What a source says of `now`, in *ret or why not. Takes both pages. */
+static enum adp_why grown(const char *source, struct adp_metrics *before,
+                          struct adp_metrics *now, bool restarted, struct adp_value *ret)
+{
+    struct adp_moment moment = {
+        .now = now, .before = before, .elapsed_s = 1, .restarted = restarted
+    };
+    struct adp_expr *expr = compiled(EXPR, source);
+    struct adp_scratch *scratch = NULL;
+    ck_assert_int_eq(adp_scratch_create(&scratch, 8), 0);
+    enum adp_why why = adp_expr_evaluate(expr, &moment, ADP_AGG_NONE, ANY, scratch, ret);
+    adp_scratch_destroy(scratch);
+    adp_metrics_destroy(before);
+    adp_metrics_destroy(now);
+    adp_expr_destroy(expr);
+    return why;
+}
+
 /* 64 labels and a target: what joined pages may have. */
 static void put_crowded(char *to, size_t cap, int counted, int created)
 {
@@ -1341,60 +1359,33 @@ static void put_crowded(char *to, size_t cap, int counted, int created)
 START_TEST(a_counter_with_as_many_labels_as_may_be_tells_when_it_was_made)
 {
     char text[2500];
+    struct adp_value v;
     put_crowded(text, sizeof text, 9, 20);
     struct adp_metrics *now = page_of(text);
     put_crowded(text, sizeof text, 5, 10);
     struct adp_metrics *before = page_of(text);
     ck_assert_uint_eq(adp_metrics_at(now, 0)->n_labels, ADP_METRICS_MAX_LABELS + 1);
-    struct adp_expr *expr = compiled(EXPR, "delta(x_total)");
-    struct adp_scratch *scratch = NULL;
-    ck_assert_int_eq(adp_scratch_create(&scratch, 8), 0);
-    struct adp_moment moment = { .now = now, .before = before, .elapsed_s = 1 };
-    struct adp_value v;
-    ck_assert_int_eq(adp_expr_evaluate(expr, &moment, ADP_AGG_NONE, ANY, scratch, &v),
+    ck_assert_int_eq(grown("delta(x_total)", before, now, false, &v),
                      ADP_WHY_COUNTER_RESET);
-    adp_scratch_destroy(scratch);
-    adp_metrics_destroy(before);
-    adp_metrics_destroy(now);
-    adp_expr_destroy(expr);
 }
 END_TEST
 
 START_TEST(a_restart_of_the_page_stops_every_counter)
 {
-    struct adp_expr *expr = compiled(EXPR, "delta(c)");
-    struct adp_metrics *now = page_of("c 9\n"), *before = page_of("c 3\n");
-    struct adp_scratch *scratch = NULL;
-    ck_assert_int_eq(adp_scratch_create(&scratch, 8), 0);
-    struct adp_moment moment = {
-        .now = now, .before = before, .elapsed_s = 1, .restarted = true
-    };
     struct adp_value v;
-    ck_assert_int_eq(adp_expr_evaluate(expr, &moment, ADP_AGG_NONE, ANY, scratch, &v),
+    ck_assert_int_eq(grown("delta(c)", page_of("c 3\n"), page_of("c 9\n"), true, &v),
                      ADP_WHY_COUNTER_RESET);
-    adp_scratch_destroy(scratch);
-    adp_metrics_destroy(before);
-    adp_metrics_destroy(now);
-    adp_expr_destroy(expr);
 }
 END_TEST
 
 START_TEST(what_is_above_the_last_bound_is_told)
 {
-    struct adp_expr *expr = compiled(EXPR, "quantile(0.95, h)");
     struct adp_metrics *now = page_of(HISTOGRAM("0", "1", "2", "100"));
     struct adp_metrics *before = page_of(HISTOGRAM("0", "0", "0", "0"));
-    struct adp_scratch *scratch = NULL;
-    ck_assert_int_eq(adp_scratch_create(&scratch, 8), 0);
-    struct adp_moment moment = { .now = now, .before = before, .elapsed_s = 1 };
     struct adp_value v;
-    ck_assert_int_eq(adp_expr_evaluate(expr, &moment, ADP_AGG_NONE, ANY, scratch, &v),
+    ck_assert_int_eq(grown("quantile(0.95, h)", before, now, false, &v),
                      ADP_WHY_ABOVE_LAST_BOUND);
     ck_assert_double_eq(v.bound, 4);
-    adp_scratch_destroy(scratch);
-    adp_metrics_destroy(before);
-    adp_metrics_destroy(now);
-    adp_expr_destroy(expr);
 }
 END_TEST
 

@@ -19,6 +19,7 @@
 static struct {
     uint64_t now, ready_ns, asked, first_ns, last_ns;
     bool busy;
+    const char *always; /* this page, whatever the second; NULL: none */
     char page[128];
 } engine;
 
@@ -77,8 +78,8 @@ static bool take(void *ctx, struct adp_fetched *ret)
     }
     snprintf(engine.page, sizeof engine.page, "vllm:kv_cache_usage_perc 0.%02u\n",
              (unsigned)(k % 100));
-    ret->page = engine.page;
-    ret->len = strlen(engine.page);
+    ret->page = engine.always ? engine.always : engine.page;
+    ret->len = strlen(ret->page);
     return true;
 }
 
@@ -228,6 +229,47 @@ START_TEST(tickets_come_back_at_once_as_not_run)
 }
 END_TEST
 
+#define CUT   "the last line has no newline and may be cut: 2 lines of its metric left out"
+#define TWICE "1 of its series stand there more than once: the last value is taken"
+
+static const struct {
+    const char *page, *note; /* NULL: none */
+} notes[] = {
+    { "a 1\nb 2\n", NULL },
+    { "a 1\nb{e=\"0\"} 2\nb{e=\"1\"} 3", CUT },
+    { "a 1\na 2\nb 3\n", TWICE },
+    { "a 1\na 2\nb{e=\"0\"} 2\nb{e=\"1\"} 3", CUT "; " TWICE },
+    { "a 1\na\na 2\n", "value is missing; 1 of its lines left out; " TWICE },
+};
+
+static void take_note(void *ctx, const struct adp_error *note)
+{
+    struct adp_error *last = ctx;
+    *last = *note;
+}
+
+START_TEST(what_of_a_page_is_left_out_is_one_note_of_its_target)
+{
+    open_both("policy: { use: no_admission }\n");
+    engine.always = notes[_i].page;
+    struct adp_error note = { 0 };
+    struct adp_watch w = { .runtime = runtime,
+                           .scraper = scraper,
+                           .clock = &clock_of_the_engine,
+                           .for_ns = S,
+                           .stop = &going_on,
+                           .on_note = take_note,
+                           .ctx = &note };
+    struct adp_watched watched;
+    ck_assert_int_eq(adp_watch_run(&w, &watched, NULL), 0);
+    close_both();
+    ck_assert_uint_eq(watched.samples, 1);
+    ck_assert_int_eq(note.code, notes[_i].note ? ADP_NOTE : 0);
+    ck_assert_str_eq(note.file, notes[_i].note ? "v0" : "");
+    ck_assert_str_eq(note.text, notes[_i].note ? notes[_i].note : "");
+}
+END_TEST
+
 START_TEST(a_sample_that_names_no_policy_says_so)
 {
     open_both("policy: { use: no_admission }\n");
@@ -266,6 +308,8 @@ int main(void)
     tcase_add_test(tc, a_failure_is_a_line_and_no_sample);
     tcase_add_test(tc, each_sample_asks_every_policy_once_and_enforces_nothing);
     tcase_add_test(tc, tickets_come_back_at_once_as_not_run);
+    tcase_add_loop_test(tc, what_of_a_page_is_left_out_is_one_note_of_its_target, 0,
+                        sizeof notes / sizeof notes[0]);
     tcase_add_test(tc, a_sample_that_names_no_policy_says_so);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);

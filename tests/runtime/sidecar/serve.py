@@ -338,6 +338,15 @@ def ageing():
     s.stop()
 
 
+def telling_apart():
+    page = '{ name: "u:%s@e", url: "http://127.0.0.1:1" }'
+    s = Sidecar(yaml("scrape: [ %s, %s ]\nserve: { listen: 127.0.0.1:0 }\n" % (page % "one", page % "two"),
+                     log="alike.jsonl"))
+    names = re.findall(r'^admitperf_scrape_up\{target="(.*)"\} ', s.ask("/metrics")[2], re.M)
+    claim("pages whose names show alike are told apart", names == ["...@e", "...@e#2"], names)
+    s.stop()
+
+
 def asking_for_a_token():
     with open("token", "w") as f:
         f.write("secret-token-1\n")
@@ -390,6 +399,7 @@ def main():
         checking()
         serving()
         not_enforcing()
+        telling_apart()
         asking_for_a_token()
         under_systemd()
         ageing()
