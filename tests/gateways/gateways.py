@@ -359,7 +359,7 @@ def stops_well(sidecar):
     post(gateway_port, PROMPT)
     n = metric("admitperf_decisions_total")
     sidecar.send_signal(signal.SIGTERM)
-    code = sidecar.wait(20)
+    code = sidecar.wait(120)
     last = decisions()[-1]["instance"]
     claim("%s: the sidecar, told to stop, writes everything and ends with 0" % GATEWAY,
           code == 0 and sum(j["instance"] == last for j in decisions()) == n, (code, n, said("sidecar")))
@@ -526,7 +526,7 @@ def a_run(log, enforce, **more):
     seen = crowd.crowd(gateway_port, prompts(CLIENTS, **more), 0.06)
     asked, ended = all_told(log, base + CLIENTS)
     sidecar.send_signal(signal.SIGTERM)
-    says("the sidecar, told to stop, ends with 0", sidecar.wait(20) == 0, said("sidecar"))
+    says("the sidecar, told to stop, ends with 0", sidecar.wait(120) == 0, said("sidecar"))
     return seen, asked, ended, base
 
 

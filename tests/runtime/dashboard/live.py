@@ -51,7 +51,7 @@ def start(words, said):
 
 def end(process):
     process.send_signal(signal.SIGTERM)
-    assert process.wait(20) == 0, process.returncode
+    assert process.wait(120) == 0, process.returncode
 
 
 sidecar_port = free_port()

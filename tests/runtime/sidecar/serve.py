@@ -37,7 +37,7 @@ class Waiting(Page):
 class Unix(http.client.HTTPConnection):
     def connect(self):
         self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(10)
+        self.sock.settimeout(60)
         self.sock.connect(self.host)
 
 
@@ -83,7 +83,7 @@ class Sidecar:
         if at.startswith("unix:"):
             c = Unix(at[5:])
         else:
-            c = http.client.HTTPConnection(at, timeout=10)
+            c = http.client.HTTPConnection(at, timeout=60)
         try:
             c.request(method, path, body, headers or {})
             r = c.getresponse()
@@ -368,7 +368,7 @@ def under_systemd():
     udp.bind(("127.0.0.1", 0))
     told = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     told.bind("notify")
-    told.settimeout(10)
+    told.settimeout(60)
 
     def before():
         die_with_us()

@@ -190,7 +190,7 @@ def main():
     until(20, lambda: urllib.request.urlopen("http://%s/healthz" % address, timeout=10).status == 200)
     soak(sidecar, address, log)
     sidecar.send_signal(signal.SIGTERM)
-    claim("told to stop, it ends with 0", sidecar.wait(20) == 0, open("said").read())
+    claim("told to stop, it ends with 0", sidecar.wait(120) == 0, open("said").read())
 
 
 main()

@@ -157,7 +157,7 @@ class Sidecar:
 
     def stop(self, signal_=signal.SIGTERM):
         self.process.send_signal(signal_)
-        return self.process.wait(30)
+        return self.process.wait(120)
 
     def lines(self, log=None):
         with open(log or self.log) as f:
@@ -449,7 +449,7 @@ def stopping():
     status, headers, _ = c.receive()
     claim("SIGTERM while a policy hangs: who waits is answered all the same, and told that it is the last",
           status == 200 and headers["x-admit-id"] == "0" * 16 and headers.get("connection") == "close", headers)
-    code = s.process.wait(30)
+    code = s.process.wait(120)
     lines = {d["request_id"]: d["fault"] for d in s.decisions()}
     claim("SIGTERM while a policy hangs: it ends well, everything is written",
           code == 0 and lines == {"before": None, "x": "the policy did not return"}, (code, lines, s.text()))
@@ -467,7 +467,7 @@ def stopping():
         answered = c.receive()[0]
     except OSError:
         pass
-    code = s.process.wait(30)
+    code = s.process.wait(120)
     lines = [d["request_id"] for d in s.decisions()]
     claim("SIGTERM at a death: what is owed is answered, it ends well, everything is written",
           code == 0 and answered == 200 and lines == ["a", "x"], (code, answered, lines, s.text()))
@@ -480,17 +480,17 @@ def alone():
               not [k for k in s.metrics() if "worker" in k], s.text())
         c = Connection(s.at[0])
         c.send("GET", "/v1/auth", [("X-Tenant", "crash")])
-        code = s.process.wait(30)
+        code = s.process.wait(120)
         claim("one process: a policy ends it", code == -signal.SIGSEGV, code)
 
 
 def starting():
     s = Sidecar("segv", policy=", enforce: 7")
     claim("what is wrong with the configuration ends it, and is said once",
-          s.process.wait(30) == 2 and s.text().count("enforce is out of range") == 1 and not os.path.exists(s.log), s.text())
+          s.process.wait(120) == 2 and s.text().count("enforce is out of range") == 1 and not os.path.exists(s.log), s.text())
     os.mkdir("folder.jsonl")
     s = Sidecar("segv", log="folder.jsonl")
-    claim("so does a log that cannot be written", s.process.wait(30) == 2 and "folder.jsonl" in s.text(), s.text())
+    claim("so does a log that cannot be written", s.process.wait(120) == 2 and "folder.jsonl" in s.text(), s.text())
 
 
 class Haproxy:
@@ -567,7 +567,7 @@ def watching():
     told = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     told.bind("notify")
     told.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-    told.settimeout(10)
+    told.settimeout(60)
     words, senders = [], set()
 
     def listen():  # all the time, as systemd does: such a socket holds ten messages
@@ -591,7 +591,7 @@ def watching():
 def feeding():
     told = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     told.bind("watchdog")
-    told.settimeout(10)
+    told.settimeout(60)
     for argv in ((), ("--one-process",)):
         s = Sidecar("segv", argv=argv, env=dict(os.environ, NOTIFY_SOCKET=os.path.abspath("watchdog"), WATCHDOG_USEC="200000"))
         words = [told.recv(100) for _ in range(4)]
@@ -602,7 +602,7 @@ def feeding():
             while True:
                 told.recv(100)
         except OSError:
-            told.settimeout(10)
+            told.settimeout(60)
 
 
 try:
