@@ -9,6 +9,7 @@
 #include "runtime/supervise/apart.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -106,8 +107,10 @@ static void note_ready(struct overseer *v, const struct adp_news *news)
 static void note_death(struct overseer *v, const struct adp_news *news)
 {
     char how[64] = "", where[96] = "", which[96] = "";
-    const char *name =
-        news->cause == ADP_CAUSE_SIGNAL ? sigabbrev_np(news->detail) : NULL;
+    /* Of one that grew too large: whether it stepped down, or was killed wherever it was. */
+    bool by_signal = news->cause == ADP_CAUSE_SIGNAL ||
+                     (news->cause == ADP_CAUSE_MEMORY && news->detail == SIGKILL);
+    const char *name = by_signal ? sigabbrev_np(news->detail) : NULL;
     if (name)
         snprintf(how, sizeof how, " (SIG%s)", name);
     else if (news->cause == ADP_CAUSE_EXIT)

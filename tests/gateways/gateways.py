@@ -3,8 +3,9 @@
 
 python3 gateways.py PROGRAM SOURCE GATEWAY: starts all three on ports that are free, and prints
 one line for each claim ("ok - ..." or "not ok - ..."). GATEWAY is nginx, haproxy or caddy, whose
-configurations are infra/gateways', with nothing changed but addresses; or envoy or traefik, which
-are emulated here by what they document. With a fourth word, FOLDER, the engine is a real one
+configurations are infra/gateways', with nothing changed but addresses; and, where no sidecar is killed, how
+long an answer of ours may take, for on a busy machine it takes longer, and a gateway rightly goes on
+without. Or envoy or traefik, which are emulated here by what they document. With a fourth word, FOLDER, the engine is a real one
 (tests/engine, kept in FOLDER), and what is claimed is what two dozen clients at a time see of it.
 
 Everything is started by this process and ends with it.
@@ -23,7 +24,8 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 sys.dont_write_bytecode = True  # beside the sources
-from claims import Page, Pages, claim, die_with_us, free_port, skip, status, until  # noqa: E402
+from claims import (Page, Pages, claim, claim_in_time, die_with_us, free_port, skip, status,  # noqa: E402
+                    until, waited_ms)
 import crowd  # noqa: E402
 
 PROGRAM, SOURCE, GATEWAY = sys.argv[1:4]
@@ -94,10 +96,21 @@ def said(name):
         return f.read()
 
 
+# What a gateway waits for ours, by file.
+SHORT = {
+    "nginx/admitperf.conf": "(proxy_(?:connect|read|send)_timeout)",
+    "haproxy/spoe.conf": "(timeout (?:hello|processing))",
+    "caddy/Caddyfile": "((?:dial|response_header)_timeout)",
+}
+
+
 def placed(source, to, *changes):
-    """A file of infra/gateways, with our addresses in place of its own."""
+    """A file of infra/gateways, with our addresses in place of its own, and these changes."""
     with open(os.path.join(CONFIGS, source)) as f:
         text = f.read()
+    if patient and source in SHORT:
+        text, n = re.subn(SHORT[source] + r" \d+ms", r"\1 20s", text)
+        assert n, source
     for old, new in changes:
         assert old in text, (source, old)
         text = text.replace(old, new)
@@ -109,6 +122,7 @@ def placed(source, to, *changes):
 
 
 slo_ttft_ms = 2500
+patient = True  # a gateway waits for our answers for as long as a busy machine takes
 
 
 def start_sidecar(enforce="1.0", log="log.jsonl"):
@@ -131,7 +145,7 @@ def start_nginx():
         f.write("load_module /usr/lib/nginx/modules/ngx_http_js_module.so; user root; worker_processes 1;"
                 "daemon off; pid nginx.pid; error_log stderr warn; events { worker_connections 512; }"
                 "http { access_log off; %s include %s/admitperf.conf; }" % (paths, folder))
-    os.mkdir(os.path.join(folder, "tmp"))
+    os.makedirs(os.path.join(folder, "tmp"), exist_ok=True)
     return start("gateway", "nginx", "-p", folder, "-c", os.path.join(folder, "nginx.conf"))
 
 
@@ -245,13 +259,14 @@ def refused_ones_are_told():
 def admitted_ones_stream():
     direct = stream(engine_port)
     Engine.seen.clear()
-    before = len(outcomes())
+    before, waited = len(outcomes()), waited_ms(os.getpid())
     status, events, text = stream(gateway_port)
+    waited = waited_ms(os.getpid()) - waited
     claim("%s: an admitted stream is byte for byte the engine's" % GATEWAY,
           status == 200 and text == direct[2], (status, text, said("gateway")))
     gaps = [b - a for a, b in zip(events, events[1:-1])]
-    claim("%s: token by token, none held back" % GATEWAY,
-          len(events) == TOKENS + 1 and events[0] > TTFT * 900 and min(gaps) > BETWEEN * 500, events)
+    claim("%s: as many events as it wrote" % GATEWAY, len(events) == TOKENS + 1 and events[0] > TTFT * 900, events)
+    claim_in_time("%s: token by token, none held back" % GATEWAY, BETWEEN * 500 - min(gaps), waited, events)
     last = until(5, lambda: len(outcomes()) > before and outcomes()[-1])
     asked = decisions()[-1]
     claim("%s: one decision and one outcome, of the same id" % GATEWAY,
@@ -264,8 +279,8 @@ def admitted_ones_stream():
         claim("caddy: the outcome has the duration and no TTFT that would be wrong",
               bool(last) and "ttft_ms" not in last["outcome"] and last["outcome"]["total_ms"] > 800, last)
     else:
-        claim("%s: its TTFT is what the client measured, within 20 ms" % GATEWAY,
-              bool(last) and abs(last["outcome"].get("ttft_ms", 0) - events[0]) <= 20, (last, events[0]))
+        claim_in_time("%s: its TTFT is what the client measured, within 20 ms" % GATEWAY,
+                      abs(last["outcome"].get("ttft_ms", 0) - events[0]) - 20 if last else 1e9, waited, (last, events[0]))
 
 
 def large_bodies_pass():
@@ -328,10 +343,11 @@ def fails_open(sidecar):
     engine_waits(9)
     sidecar.kill()
     sidecar.wait()
-    begin = time.monotonic()
+    begin, waited = time.monotonic(), waited_ms(os.getpid())
     answers = [post(gateway_port, PROMPT)[0] for _ in range(5)]
+    took, waited = time.monotonic() - begin, waited_ms(os.getpid()) - waited
     claim("%s: with the sidecar killed, requests go on" % GATEWAY, answers == [200] * 5, (answers, said("gateway")))
-    claim("%s: at once" % GATEWAY, time.monotonic() - begin < 3, time.monotonic() - begin)
+    claim_in_time("%s: at once" % GATEWAY, 1000 * (took - 3), waited, took)
     sidecar = start_sidecar()
     engine_waits(9)
     ok = until(10, lambda: post(gateway_port, PROMPT)[0] == 503)
@@ -343,25 +359,40 @@ def stops_well(sidecar):
     post(gateway_port, PROMPT)
     n = metric("admitperf_decisions_total")
     sidecar.send_signal(signal.SIGTERM)
-    code = sidecar.wait(20)
+    code = sidecar.wait(120)
     last = decisions()[-1]["instance"]
     claim("%s: the sidecar, told to stop, writes everything and ends with 0" % GATEWAY,
           code == 0 and sum(j["instance"] == last for j in decisions()) == n, (code, n, said("sidecar")))
 
 
-def real():
-    sidecar = start_sidecar()
-    start_gateway()
+def gateway_is_there():
+    """Started; it, and whether it answers."""
+    before = metric("admitperf_spop_connections_total")
+    gateway = start_gateway()
     if not until(20, lambda: get(gateway_port, "/")[0]):
         claim("%s starts" % GATEWAY, False, said("gateway"))
-        return
+        return gateway, False
     if GATEWAY == "haproxy":  # which first has to see that we speak SPOP
-        until(10, lambda: metric("admitperf_spop_connections_total") >= 2)
-    until(5, lambda: len(outcomes()) == len(decisions()))  # of the looks just taken
+        until(10, lambda: metric("admitperf_spop_connections_total") >= before + 2)
+    until(5, lambda: len(outcomes()) == sum(j["verdict"] == "admit" for j in decisions()))  # of the looks just taken
+    return gateway, True
+
+
+def real():
+    global patient
+    sidecar = start_sidecar()
+    gateway, there = gateway_is_there()
+    if not there:
+        return
     refused_ones_are_told()
     admitted_ones_stream()
     large_bodies_pass()
     no_outcome_is_made_up()
+    gateway.terminate()
+    gateway.wait()
+    patient = False
+    if not gateway_is_there()[1]:
+        return
     sidecar = no_request_fails(sidecar)
     sidecar = fails_open(sidecar)
     stops_well(sidecar)
@@ -495,7 +526,7 @@ def a_run(log, enforce, **more):
     seen = crowd.crowd(gateway_port, prompts(CLIENTS, **more), 0.06)
     asked, ended = all_told(log, base + CLIENTS)
     sidecar.send_signal(signal.SIGTERM)
-    says("the sidecar, told to stop, ends with 0", sidecar.wait(20) == 0, said("sidecar"))
+    says("the sidecar, told to stop, ends with 0", sidecar.wait(120) == 0, said("sidecar"))
     return seen, asked, ended, base
 
 

@@ -45,9 +45,9 @@ module.exports = async ({ program, folder, logs, claim, open, text, has, drawn, 
   const engine = http.createServer((request, answer) => answer.end(`vllm:kv_cache_usage_perc ${pressure}\nvllm:num_requests_waiting 7\nacme:temperature 30\n`));
   await new Promise(done => engine.listen(0, '127.0.0.1', done));
   const engineUrl = `http://127.0.0.1:${engine.address().port}/metrics`, port = await freePort(), sidecarUrl = `http://127.0.0.1:${port}`;
-  fs.writeFileSync(`${folder}/serve.yaml`, `version: 1\nexperiment: live\nlog: none\nscrape: [ { name: e0, url: "${engineUrl}", interval: 500ms, timeout: 500ms } ]
+  fs.writeFileSync(`${folder}/serve.yaml`, `version: 1\nexperiment: live\nlog: none\nscrape: [ { name: e0, url: "${engineUrl}", interval: 1s, timeout: 1s } ]
 policy: { use: kv_threshold, params: { threshold: 0.9 } }\nserve: { listen: [ "127.0.0.1:${port}" ] }\n`);
-  const serve = async () => { const child = start(['serve', '-c', 'serve.yaml']); assert(await until(20, () => get(sidecarUrl + '/readyz')), 'the sidecar begins'); return child; };
+  const serve = async () => { const child = start(['serve', '-c', 'serve.yaml']); assert(await until(200, () => get(sidecarUrl + '/readyz')), 'the sidecar begins'); return child; };
   const follow = async address => {
     const child = start(['dashboard', '--listen', address, '--live', sidecarUrl, '--live', engineUrl, logs]);
     const url = await new Promise(done => child.stdout.once('data', line => done(String(line).trim())));
@@ -65,7 +65,7 @@ policy: { use: kv_threshold, params: { threshold: 0.9 } }\nserve: { listen: [ "1
     await claim('under load the live page counts, and at rest its numbers are those of /metrics', async () => {
       for (let i = 0; i < 60; i++) await decide();
       pressure = 0.95;
-      await until(5, async () => (await metrics(sidecarUrl + '/metrics'))['admitperf_signal_value{signal="kv_pressure",unit="ratio"}'] === 0.95);
+      await until(60, async () => (await metrics(sidecarUrl + '/metrics'))['admitperf_signal_value{signal="kv_pressure",unit="ratio"}'] === 0.95);
       for (let i = 0; i < 40; i++) await decide();
       await page.waitForFunction(() => /decisions 100 /.test(document.querySelector('main').innerText.replace(/\s+/g, ' ')), null, { timeout: 20000 });
       await page.waitForTimeout(1200);

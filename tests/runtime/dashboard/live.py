@@ -19,7 +19,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 sys.dont_write_bytecode = True  # beside the sources
-from claims import Page, Pages, claim_that, die_with_us, free_port, status, until  # noqa: E402
+from claims import Page, Pages, claim_in_time, claim_that, die_with_us, free_port, status, until, waited_ms  # noqa: E402
 
 PROGRAM = sys.argv[1]
 folder = tempfile.mkdtemp(prefix="adp-live-")
@@ -51,7 +51,7 @@ def start(words, said):
 
 def end(process):
     process.send_signal(signal.SIGTERM)
-    assert process.wait(20) == 0, process.returncode
+    assert process.wait(120) == 0, process.returncode
 
 
 sidecar_port = free_port()
@@ -61,7 +61,7 @@ with open("serve.yaml", "w") as to:
 experiment: live
 run: r1
 log: none
-scrape: [ {{ name: e0, url: "{engine_url}", interval: 500ms, timeout: 500ms }} ]
+scrape: [ {{ name: e0, url: "{engine_url}", interval: 1s, timeout: 1s }} ]
 policy: {{ use: kv_threshold, params: {{ threshold: 0.9 }} }}
 serve: {{ listen: [ "{sidecar}" ] }}
 """)
@@ -164,7 +164,7 @@ def figures():
         assert there["admitperf_decisions_total", labels] == row["n"], row
     assert len(page["verdicts"]) == sum(name == "admitperf_decisions_total" for name, _ in there)
     signals = {s["name"]: s for s in page["signals"]}
-    assert signals["kv_pressure"]["value"] == 0.95 and 0 <= signals["kv_pressure"]["age_s"] < 3
+    assert signals["kv_pressure"]["value"] == 0.95 and 0 <= signals["kv_pressure"]["age_s"] <= 5  # the most it may have
     assert signals["queue_depth"]["value"] == 3
     assert signals["gpu_util"]["value"] is None and signals["gpu_util"]["why"] == "never_supplied"
     assert page["scrape_up"] == [{"target": "e0", "n": 1}], page["scrape_up"]
@@ -259,11 +259,12 @@ def slow_readers():
     slow = [Stream(0, receive=1024) for _ in range(20)]
     fast = Stream(0)
     fast.wait("page")
-    came = []
+    came, before = [], waited_ms(os.getpid())
     for _ in range(4):
         fast.wait("page")
         came.append(time.monotonic())
-    assert all(b - a < 2.5 for a, b in zip(came, came[1:])), came
+    claim_in_time("while others read nothing, pages come each second as before",
+                  1000 * (max(b - a for a, b in zip(came, came[1:])) - 2.5), waited_ms(os.getpid()) - before, came)
     assert get(dashboard, "/api/terms")[0] == 200
     more = [Stream(0) for _ in range(12)]
     # With 33 looking, one is turned away.

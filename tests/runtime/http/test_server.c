@@ -405,6 +405,8 @@ START_TEST(a_dribbled_head_ends_at_its_time_and_others_are_served_meanwhile)
         const char byte[2] = { head[i], '\0' };
         say(slow, byte);
         say(c, GET("/b"));
+        stand.due_in += 1 + strlen(GET("/b"));
+        turn_until(all_is_in); /* read before the clock goes on */
         tick(SECOND);
     }
     turn_until(all_served);

@@ -63,8 +63,8 @@ serve: { listen: 127.0.0.1:%d, token_file: token }
 """ % SIDECAR)
 write("prometheus.yml", """scrape_configs:
   - job_name: admitperf
-    scrape_interval: 200ms
-    scrape_timeout: 200ms
+    scrape_interval: 1s
+    scrape_timeout: 1s
     authorization: { credentials_file: token }
     static_configs: [ { targets: [ "127.0.0.1:%d" ] } ]
 """ % SIDECAR)
@@ -111,7 +111,7 @@ def main():
           (n, query("scrape_samples_scraped")))
     claim("it has nothing to complain of", said("prometheus") == "", said("prometheus"))
     sidecar.send_signal(signal.SIGTERM)
-    claim("the sidecar, told to stop while it is scraped, ends with 0", sidecar.wait(20) == 0, said("sidecar"))
+    claim("the sidecar, told to stop while it is scraped, ends with 0", sidecar.wait(120) == 0, said("sidecar"))
     claim("and then up is 0", until(10, lambda: query('up{job="admitperf"}') == 0), query('up{job="admitperf"}'))
     prometheus.kill()
     prometheus.wait()

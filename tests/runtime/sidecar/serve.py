@@ -20,7 +20,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 sys.dont_write_bytecode = True  # beside the sources
-from claims import Page, Pages, claim, die_with_us, skip, status, until  # noqa: E402
+from claims import Page, Pages, claim, claim_in_time, die_with_us, skip, status, until, waited_ms  # noqa: E402
 
 PROGRAM, *OPTIONS = sys.argv[1:]
 folder = tempfile.mkdtemp(prefix="adp-serve-")
@@ -37,7 +37,7 @@ class Waiting(Page):
 class Unix(http.client.HTTPConnection):
     def connect(self):
         self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(10)
+        self.sock.settimeout(60)
         self.sock.connect(self.host)
 
 
@@ -53,7 +53,8 @@ def yaml(body, enforce="", log="log.jsonl"):
 
 
 def scrape():
-    return 'scrape: [ { name: e0, url: "http://127.0.0.1:%d/metrics", interval: 50ms, timeout: 50ms } ]\n' % pages.server_port
+    """With the time that a busy machine may take to answer, and well within the age that readings may have."""
+    return 'scrape: [ { name: e0, url: "http://127.0.0.1:%d/metrics", interval: 1s, timeout: 1s } ]\n' % pages.server_port
 
 
 class Sidecar:
@@ -82,7 +83,7 @@ class Sidecar:
         if at.startswith("unix:"):
             c = Unix(at[5:])
         else:
-            c = http.client.HTTPConnection(at, timeout=10)
+            c = http.client.HTTPConnection(at, timeout=60)
         try:
             c.request(method, path, body, headers or {})
             r = c.getresponse()
@@ -104,7 +105,7 @@ class Sidecar:
 
     def stop(self, signal_=signal.SIGTERM):
         self.process.send_signal(signal_)
-        return self.process.wait(20)
+        return self.process.wait(120)
 
 
 def lines(path="log.jsonl"):
@@ -292,10 +293,14 @@ def serving():
     half = socket.create_connection(s.http.split(":"))
     half.send(b"GET /v1/auth HT")
     n = s.metric('admitperf_decide_seconds_count')
-    begin = time.monotonic()
-    code = s.stop()
+    begin, waited = time.monotonic(), waited_ms(os.getpid())
+    s.process.send_signal(signal.SIGTERM)
+    until(11.5, lambda: s.process.poll() is not None or time.monotonic() - begin > 11.5)
+    waited = waited_ms(os.getpid()) - waited  # while it is there to be asked
+    code = s.process.wait(120)
     took = time.monotonic() - begin
-    claim("SIGTERM: it ends with 0, with clients that stay connected", code == 0 and took < 12, (code, took, s.text()))
+    claim("SIGTERM: it ends with 0, with clients that stay connected", code == 0, (code, s.text()))
+    claim_in_time("SIGTERM: and within its ten seconds", 1000 * (took - 12), waited, took)
     decided = [j for j in lines() if j.get("verdict")]
     claim("SIGTERM: every decision is in the log", len(decided) == n, (len(decided), n))
     claim("SIGTERM: its sockets' paths are gone", not os.path.exists("s.sock") and not os.path.exists("o.sock"))
@@ -321,11 +326,10 @@ def not_enforcing():
 
 
 def ageing():
-    s = Sidecar(yaml(scrape() + "signals: { queue_depth: { max_age: 200ms } }\nserve: { listen: 127.0.0.1:0 }\n",
+    s = Sidecar(yaml(scrape() + "signals: { queue_depth: { max_age: 3s } }\nserve: { listen: 127.0.0.1:0 }\n",
                      log="age.jsonl"))
     Waiting.waiting = 9
-    until(5, lambda: s.ask("/v1/auth")[0] == 503)
-    claim("a page's readings are decided on", s.ask("/v1/auth")[0] == 503, s.text())
+    claim("a page's readings are decided on", until(5, lambda: s.ask("/v1/auth")[0] == 503), s.text())
     pages.shutdown()
     pages.socket.close()
     claim("with the scraped engine gone they age out, and absence admits", until(5, lambda: s.ask("/v1/auth")[0] == 200),
@@ -373,7 +377,7 @@ def under_systemd():
     udp.bind(("127.0.0.1", 0))
     told = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     told.bind("notify")
-    told.settimeout(10)
+    told.settimeout(60)
 
     def before():
         die_with_us()

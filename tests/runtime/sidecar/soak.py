@@ -18,7 +18,7 @@ import urllib.request
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 sys.dont_write_bytecode = True  # beside the sources
-from claims import Page, Pages, claim, die_with_us, skip, status, until  # noqa: E402
+from claims import Page, Pages, claim, die_with_us, skip, status, tree, until, waited_ms  # noqa: E402
 
 PROGRAM, LOAD, FOLDER = sys.argv[1:4]
 SECONDS = float(sys.argv[4])
@@ -100,14 +100,6 @@ class Counted(threading.Thread):
         return self.decisions + self.outcomes + self.dropped
 
 
-def tree(pid):
-    found = [pid]
-    for task in os.listdir("/proc/%d/task" % pid):
-        with open("/proc/%d/task/%s/children" % (pid, task)) as f:
-            found += [p for child in f.read().split() for p in tree(int(child))]
-    return found
-
-
 def resident_kib(pid):
     """Of all its processes, what is not of files; what they share once."""
     own, shared = 0, 0
@@ -116,16 +108,6 @@ def resident_kib(pid):
             told = dict(re.findall(r"^(Rss\w+):\s*(\d+)", f.read(), re.M))
         own, shared = own + int(told["RssAnon"]), max(shared, int(told["RssShmem"]))
     return own + shared
-
-
-def waited_s(pid):
-    """How long its threads were ready and had no processor."""
-    total = 0
-    for p in tree(pid):
-        for task in os.listdir("/proc/%d/task" % p):
-            with open("/proc/%d/task/%s/schedstat" % (p, task)) as f:
-                total += int(f.read().split()[1])
-    return total / 1e9
 
 
 def load(address, seconds, rate):
@@ -166,7 +148,7 @@ def soak(sidecar, address, log):
           at_peak["asked"] == at_peak["answered"] > 0 and log.all() == at_peak["answered"] + at_peak["settled"],
           (at_peak, log.decisions, log.outcomes, log.dropped))
     peak = at_peak["answered"] / at_peak["seconds"]
-    before, waited, begin = (log.decisions, log.outcomes, log.dropped), waited_s(sidecar.pid), time.monotonic()
+    before, waited, begin = (log.decisions, log.outcomes, log.dropped), waited_ms(sidecar.pid), time.monotonic()
     running = load(address, SECONDS, peak / 2)
     time.sleep(SECONDS / 10)  # what is measured is memory then and at the end
     early, most, late = resident_kib(sidecar.pid), 0, 0
@@ -175,7 +157,7 @@ def soak(sidecar, address, log):
         most = max(most, late)
         time.sleep(min(1.0, SECONDS / 20))
     at_half = told(running)
-    share = (waited_s(sidecar.pid) - waited) / (time.monotonic() - begin)
+    share = (waited_ms(sidecar.pid) - waited) / 1e3 / (time.monotonic() - begin)
     until(30, lambda: log.all() - sum(before) == at_half["answered"] + at_half["settled"])
     decisions, outcomes, dropped = (now - then for now, then in zip((log.decisions, log.outcomes, log.dropped), before))
     print("peak %.0f/s; at half %.0f/s for %.0f s: %d answers, p50 %.0f µs, p99 %.0f µs; resident %d KiB after a tenth, "
@@ -208,7 +190,7 @@ def main():
     until(20, lambda: urllib.request.urlopen("http://%s/healthz" % address, timeout=10).status == 200)
     soak(sidecar, address, log)
     sidecar.send_signal(signal.SIGTERM)
-    claim("told to stop, it ends with 0", sidecar.wait(20) == 0, open("said").read())
+    claim("told to stop, it ends with 0", sidecar.wait(120) == 0, open("said").read())
 
 
 main()

@@ -19,7 +19,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 sys.dont_write_bytecode = True  # beside the sources
-from claims import claim, die_with_us, skip, status, until  # noqa: E402
+from claims import claim, claim_in_time, die_with_us, skip, status, until, waited_ms  # noqa: E402
 
 PROGRAM, POLICIES = sys.argv[1:]
 folder = tempfile.mkdtemp(prefix="adp-supervised-")
@@ -125,6 +125,29 @@ class Sidecar:
             if stat[1] == str(self.process.pid) and stat[0] != "Z":
                 return int(pid)
 
+    def tasks(self, what):
+        """The lines of this file of each of the worker's threads; those that have ended are left out."""
+        worker = self.worker()
+        for task in os.listdir("/proc/%d/task" % worker):
+            try:
+                with open("/proc/%d/task/%s/%s" % (worker, task, what)) as f:
+                    yield f.read()
+            except OSError:
+                pass
+
+    def rests(self):
+        """Each thread sleeps: what was answered is said to be, too, so a death now cuts no connection."""
+        return all(re.search(r"\) (\S)", stat)[1] == "S" for stat in self.tasks("stat"))
+
+    def computed(self):
+        """The processor time of the worker's threads, in ticks of a hundredth of a second."""
+        return sum(int(n) for stat in self.tasks("stat") for n in stat.rsplit(")", 1)[1].split()[11:13])
+
+    def looks(self):
+        """How often the thread that saves states went to sleep: it comes by each second."""
+        with open("/proc/%d/status" % self.worker()) as f:
+            return int(re.search(r"^voluntary_ctxt_switches:\s*(\d+)", f.read(), re.M)[1])
+
     def metrics(self):
         page = Connection(self.at[1]).ask("GET", "/metrics")[2]
         return {k: float(v) for k, v in (line.rsplit(" ", 1) for line in page.split("\n") if line and line[0] != "#")}
@@ -134,7 +157,7 @@ class Sidecar:
 
     def stop(self, signal_=signal.SIGTERM):
         self.process.send_signal(signal_)
-        return self.process.wait(30)
+        return self.process.wait(120)
 
     def lines(self, log=None):
         with open(log or self.log) as f:
@@ -178,20 +201,15 @@ class Client(threading.Thread):
             self.trouble.append("client %d, %d answers: %r" % (self.n, len(self.answers), e))
 
 
-def in_time(s, way, took):
-    """Asked only where the machine has time for it: it may be building other things."""
-    with open("/proc/%d/schedstat" % s.worker()) as f:
-        waited = int(f.read().split()[1]) / 1e9
+def in_time(way, took, waited):
+    """Of the last restart; the machine may be building other things."""
     bound = 600 if way == "leak" else 100  # of which it may take 500 to finish what it answers
-    what = "%s: the next worker is there within %d ms" % (way, bound)
-    if waited > 0.02:
-        skip(what, "it had to wait %.0f ms for a processor" % (waited * 1000))
-    else:
-        claim(what, took * 1000 < bound, (took, waited))
+    claim_in_time("%s: the next worker is there within %d ms" % (way, bound), took * 1000 - bound, waited, (took, waited))
 
 
 def load(way):
     word, cause, said, more = WAYS[way]
+    waited = waited_ms(os.getpid())
     s = Sidecar(way, more)
     requests = REQUESTS.get(way, 60)
     clients = [Client(s, n, requests) for n in range(CLIENTS)]
@@ -203,6 +221,11 @@ def load(way):
     page = s.metrics()
     deaths = s.deaths()
     cut = sum(v for k, v in page.items() if "connections_cut" in k)
+    # Who gets no processor for half a second, or has grown far beyond before anybody looked, cannot step down.
+    if way == "leak" and (killed := s.text().count("grew beyond its memory (SIGKILL)")):
+        skip("leak: what is claimed of who steps down", "it could not in time and was killed, %d times of 3" % killed)
+        s.stop()
+        return
     claim("%s: no request fails, whoever asks" % way, len(answers) == CLIENTS * requests and
           all(a[0] == 200 and a[1]["x-admit-verdict"] == "admit" for a in answers.values()),
           ([c.trouble for c in clients], s.text()))
@@ -215,7 +238,7 @@ def load(way):
     name = ", policy crash_%s, " % way if word else ""
     claim("%s: it is said, with the policy's name" % way,
           len(re.findall("the worker %s%s" % (re.escape(said), name), s.text())) == 3, s.text())
-    in_time(s, way, page['admitperf_worker_restart_seconds{which="last"}'])
+    in_time(way, page['admitperf_worker_restart_seconds{which="last"}'], waited_ms(os.getpid()) - waited)
     worst = page['admitperf_worker_restart_seconds{which="longest"}']
     code = s.stop()
     claim("%s: and it ends well" % way, code == 0, (code, s.text()))
@@ -336,7 +359,9 @@ def restoring():
 
     for i in range(5):
         c.auth("r%d" % i)
-    time.sleep(1.3)  # saved each second
+    # Saved each second. Having come by three times it has done so once, and begun to after those five.
+    before = s.looks()
+    until(30, lambda: s.looks() >= before + 3)
     c.auth("x1", "crash")
     claim("state: the first death restores it", (count("asked"), count("made")) == (5, 2), s.text())
     c.auth("x2", "crash")
@@ -363,6 +388,7 @@ def reloading():
     s.process.send_signal(signal.SIGHUP)
     claim("reload: SIGHUP reaches the worker", until(10, lambda: s.metrics()["admitperf_reloads_total"] == 1), s.text())
     c.auth("m1")
+    until(30, s.rests)
     # Before anybody can have heard of it, its worker is gone.
     os.kill(s.process.pid, signal.SIGSTOP)
     os.kill(s.worker(), signal.SIGKILL)
@@ -382,6 +408,7 @@ def killing():
     s = Sidecar("hang", ", threads: 2")
     c = [Connection(s.at[n % 2]) for n in range(4)]
     settled = [k.auth("a%d" % n)[1]["x-admit-id"] for n, k in enumerate(c)]
+    until(30, s.rests)
     os.kill(s.worker(), signal.SIGKILL)
     claim("kill -9 of the worker: kept connections go on", all(k.auth("b%d" % n)[0] == 200 for n, k in enumerate(c)), s.text())
     claim("kill -9 of the worker: it is nobody's fault", not [k for k in s.metrics() if "policy_deaths" in k], s.text())
@@ -393,8 +420,15 @@ def killing():
     worker = s.worker()
     s.process.kill()
     s.process.wait()
-    claim("kill -9 of the supervisor: the worker ends too", until(5, lambda: not os.path.exists("/proc/%d" % worker) or
-                                                                 open("/proc/%d/stat" % worker).read().split()[2] == "Z"))
+
+    def has_ended():
+        try:
+            with open("/proc/%d/stat" % worker) as f:
+                return f.read().rsplit(")", 1)[1].split()[0] == "Z"
+        except OSError:
+            return True
+
+    claim("kill -9 of the supervisor: the worker ends too", until(5, has_ended))
     claim("kill -9 of the supervisor: the log is whole as far as it goes",
           {d["request_id"] for d in s.decisions()} >= {"a0", "a1", "a2", "a3"}, s.decisions())
     s.start()
@@ -404,17 +438,18 @@ def killing():
 
 
 def stopping():
-    s = Sidecar("hang", ", limits: { policy: 300ms }")
+    s = Sidecar("hang", ", limits: { policy: 3s }")
     c, other = Connection(s.at[0]), Connection(s.at[1])
     other.auth("before")
+    until(30, s.rests)
+    before = s.computed()
     c.send("GET", "/v1/auth", [("X-Request-Id", "x"), ("X-Tenant", "crash")])
-    until(5, lambda: False if not s.worker() else True)
-    time.sleep(0.1)
+    until(5, lambda: s.computed() >= before + 5)  # it turns in the policy
     s.process.send_signal(signal.SIGTERM)
     status, headers, _ = c.receive()
     claim("SIGTERM while a policy hangs: who waits is answered all the same, and told that it is the last",
           status == 200 and headers["x-admit-id"] == "0" * 16 and headers.get("connection") == "close", headers)
-    code = s.process.wait(30)
+    code = s.process.wait(120)
     lines = {d["request_id"]: d["fault"] for d in s.decisions()}
     claim("SIGTERM while a policy hangs: it ends well, everything is written",
           code == 0 and lines == {"before": None, "x": "the policy did not return"}, (code, lines, s.text()))
@@ -432,7 +467,7 @@ def stopping():
         answered = c.receive()[0]
     except OSError:
         pass
-    code = s.process.wait(30)
+    code = s.process.wait(120)
     lines = [d["request_id"] for d in s.decisions()]
     claim("SIGTERM at a death: what is owed is answered, it ends well, everything is written",
           code == 0 and answered == 200 and lines == ["a", "x"], (code, answered, lines, s.text()))
@@ -445,17 +480,17 @@ def alone():
               not [k for k in s.metrics() if "worker" in k], s.text())
         c = Connection(s.at[0])
         c.send("GET", "/v1/auth", [("X-Tenant", "crash")])
-        code = s.process.wait(30)
+        code = s.process.wait(120)
         claim("one process: a policy ends it", code == -signal.SIGSEGV, code)
 
 
 def starting():
     s = Sidecar("segv", policy=", enforce: 7")
     claim("what is wrong with the configuration ends it, and is said once",
-          s.process.wait(30) == 2 and s.text().count("enforce is out of range") == 1 and not os.path.exists(s.log), s.text())
+          s.process.wait(120) == 2 and s.text().count("enforce is out of range") == 1 and not os.path.exists(s.log), s.text())
     os.mkdir("folder.jsonl")
     s = Sidecar("segv", log="folder.jsonl")
-    claim("so does a log that cannot be written", s.process.wait(30) == 2 and "folder.jsonl" in s.text(), s.text())
+    claim("so does a log that cannot be written", s.process.wait(120) == 2 and "folder.jsonl" in s.text(), s.text())
 
 
 class Haproxy:
@@ -532,7 +567,7 @@ def watching():
     told = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     told.bind("notify")
     told.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-    told.settimeout(10)
+    told.settimeout(60)
     words, senders = [], set()
 
     def listen():  # all the time, as systemd does: such a socket holds ten messages
@@ -556,7 +591,7 @@ def watching():
 def feeding():
     told = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     told.bind("watchdog")
-    told.settimeout(10)
+    told.settimeout(60)
     for argv in ((), ("--one-process",)):
         s = Sidecar("segv", argv=argv, env=dict(os.environ, NOTIFY_SOCKET=os.path.abspath("watchdog"), WATCHDOG_USEC="200000"))
         words = [told.recv(100) for _ in range(4)]
@@ -567,7 +602,7 @@ def feeding():
             while True:
                 told.recv(100)
         except OSError:
-            told.settimeout(10)
+            told.settimeout(60)
 
 
 try:

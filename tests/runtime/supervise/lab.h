@@ -14,7 +14,8 @@ enum lab_ask {
     LAB_SCRIBBLE, /* writes over the whole region, then aborts */
     LAB_STALL,    /* its thread stops */
     LAB_GROW,     /* takes 150 MiB; its thread stops */
-    LAB_QUIT      /* the worker exits with 7 */
+    LAB_QUIT,     /* the worker exits with 7 */
+    LAB_SEEN      /* how often it has saved, and was told to reload */
 };
 
 struct lab_request {
@@ -27,8 +28,8 @@ struct lab_answer {
     char what; /* 'A' admit, 'D' defer, 'R' reject; 'F': by who found it unanswered */
     char fault;
     uint16_t reserved;
-    uint32_t retry_ms, kind, pid;
-    int64_t code; /* LAB_OUTCOME */
+    uint32_t retry_ms, kind, pid; /* retry_ms of LAB_SEEN: reloads */
+    int64_t code;                 /* LAB_OUTCOME; of LAB_SEEN: saves */
     uint64_t restarts;
 };
 

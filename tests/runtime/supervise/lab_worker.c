@@ -2,7 +2,8 @@
 /* The worker of these tests: lab.h over a unix socket, decided by core alone, or by a host.
  *   lab_worker THREADS SAVE_MS POLICY.so...
  *   lab_worker THREADS SAVE_MS CONFIG.yaml
- * LAB_FAIL in the environment: exits with that status instead of serving. */
+ * LAB_FAIL in the environment: exits with that status instead of serving.
+ * LAB_DRAIN: the path of a file; drains for as long as it is there. */
 #include "core/decide.h"
 #include "core/recover.h"
 #include "core/ticket.h"
@@ -56,6 +57,7 @@ struct lab {
     uint32_t n_threads;
     struct thread thread[THREADS_MOST];
     _Atomic int stop;
+    _Atomic uint32_t saves, reloads; /* that are done */
 };
 static struct lab lab;
 
@@ -363,6 +365,10 @@ static void serve(struct thread *t, struct conn *c)
     case LAB_RELOADED:
         adp_worker_reloaded(lab.worker);
         break;
+    case LAB_SEEN:
+        a.code = lab.saves;
+        a.retry_ms = lab.reloads;
+        break;
     case LAB_HALF:
         stand(c, 1, false, true);
         send(c->fd, &a, sizeof a / 2, MSG_NOSIGNAL);
@@ -467,13 +473,16 @@ static _Noreturn void end_threads(void)
 }
 
 /* What has begun here is answered at once; what is still in sockets within a tenth of a
- * second, or what LAB_DRAIN says in milliseconds. */
+ * second, or while the file that LAB_DRAIN names is there. */
 static void drain(void)
 {
     for (uint32_t i = 0; i < adp_worker_listeners(lab.worker); i++)
         close(adp_worker_listener(lab.worker, i));
-    const char *ms = getenv("LAB_DRAIN");
-    usleep(1000 * (ms ? (useconds_t)strtol(ms, NULL, 10) : 100));
+    const char *gate = getenv("LAB_DRAIN");
+    if (!gate)
+        usleep(100000);
+    while (gate && access(gate, F_OK) == 0)
+        usleep(1000);
     end_threads();
 }
 
@@ -498,8 +507,10 @@ int main(int argc, char **argv)
     for (;;) {
         uint32_t within;
         struct pollfd p = { adp_worker_fd(lab.worker), POLLIN, 0 };
-        if (poll(&p, 1, save_ms) == 0)
+        if (poll(&p, 1, save_ms) == 0) {
             save_all();
+            lab.saves++;
+        }
         switch (adp_worker_told(lab.worker, &within)) {
         case ADP_TELL_DRAIN:
             drain();
@@ -509,6 +520,7 @@ int main(int argc, char **argv)
             break;
         case ADP_TELL_RELOAD:
             adp_worker_reloaded(lab.worker);
+            lab.reloads++;
             break;
         case ADP_TELL_GONE:
             _exit(0);

@@ -233,11 +233,30 @@ START_TEST(a_shadow_that_dies_is_named_and_the_governing_one_is_not_blamed)
 END_TEST
 
 /* From outside, once the answer before is written and said to be: a death in between would
- * close its connection, as one whose answer may be incomplete. */
+ * close its connection, as one whose answer may be incomplete. The worker's one thread has
+ * said so when it answers another client. Returns when it is dead. */
 static void kill_worker(const struct field *f)
 {
-    usleep(20000);
-    kill(field_worker(f), SIGKILL);
+    int fd = client_open(f);
+    int worker = pidfd_open((pid_t)client_say(fd, LAB_SEEN, "", "", "").pid, 0);
+    ck_assert_int_ge(worker, 0);
+    ck_assert_int_eq(pidfd_send_signal(worker, SIGKILL, NULL, 0), 0);
+    struct pollfd end = { .fd = worker, .events = POLLIN };
+    ck_assert_int_eq(poll(&end, 1, 20000), 1);
+    close(worker);
+    close(fd);
+}
+
+/* Until all that was answered so far is in a saved state: the save that is under way may have
+ * begun before, the one after it has not. */
+static void await_saved(int fd)
+{
+    int64_t from = client_say(fd, LAB_SEEN, "", "", "").code, saves = from;
+    for (int i = 0; i < 20000 && saves < from + 2; i++) {
+        usleep(1000);
+        saves = client_say(fd, LAB_SEEN, "", "", "").code;
+    }
+    ck_assert_int_ge(saves, from + 2);
 }
 
 START_TEST(the_first_death_restores_the_second_starts_afresh_the_third_quarantines)
@@ -248,15 +267,15 @@ START_TEST(the_first_death_restores_the_second_starts_afresh_the_third_quarantin
     for (int i = 0; i < 5; i++)
         client_say(fd, LAB_DECIDE, "r", "", "");
     ck_assert_uint_eq(client_say(fd, LAB_DECIDE, "q", "asked", "").retry_ms, 1 + 5);
-    usleep(100000); /* five times the distance of saves */
+    await_saved(fd);
     ck_assert_int_eq(client_say(fd, LAB_DECIDE, "x1", "", "crash").what, 'F');
     ck_assert_uint_eq(client_say(fd, LAB_DECIDE, "q", "asked", "").retry_ms, 1 + 5);
     ck_assert_uint_eq(client_say(fd, LAB_DECIDE, "q", "made", "").retry_ms, 1 + 2);
-    usleep(100000);
+    await_saved(fd);
     ck_assert_int_eq(client_say(fd, LAB_DECIDE, "x2", "", "crash").what, 'F');
     ck_assert_uint_eq(client_say(fd, LAB_DECIDE, "q", "asked", "").retry_ms, 1 + 0);
     ck_assert_uint_eq(client_say(fd, LAB_DECIDE, "q", "made", "").retry_ms, 1 + 1);
-    usleep(100000);
+    await_saved(fd);
     ck_assert_int_eq(client_say(fd, LAB_DECIDE, "x3", "", "crash").what, 'F');
     ck_assert_str_eq(f.news->quarantined, "crash_abort");
     /* Not asked any more: even this one is admitted, and lives. */
@@ -290,7 +309,7 @@ START_TEST(tickets_survive_and_their_outcome_reaches_the_restored_policy)
     field_open(&f, "1", "20", "crash_exit", NULL);
     int fd = client_open(&f);
     client_say(fd, LAB_DECIDE, "early", "", "");
-    usleep(100000); /* saved with that ticket in it */
+    await_saved(fd); /* with that ticket in it */
     ck_assert_int_eq(client_say(fd, LAB_DECIDE, "x", "", "crash").what, 'F');
     ck_assert_int_eq(client_say(fd, LAB_OUTCOME, "early", "", "").code, 0);
     ck_assert_uint_eq(client_say(fd, LAB_DECIDE, "q", "back", "").retry_ms, 1 + 1);
@@ -304,7 +323,7 @@ END_TEST
 START_TEST(a_policy_started_afresh_gets_no_outcome_of_the_one_before)
 {
     struct field f = { .host = _i == 1, .options = { .hang_ms = 5000 } };
-    field_open(&f, "1", "10000", "crash_abort", NULL); /* nothing is saved in time */
+    field_open(&f, "1", "3600000", "crash_abort", NULL); /* nothing is saved in time */
     int fd = client_open(&f);
     client_say(fd, LAB_DECIDE, "early", "", "");
     ck_assert_int_eq(client_say(fd, LAB_DECIDE, "x", "", "crash").what, 'F');
@@ -322,7 +341,7 @@ START_TEST(a_state_that_kills_in_create_is_left_out_the_next_time)
     field_open(&f, "1", "20", "crash_abort", NULL);
     int fd = client_open(&f);
     client_say(fd, LAB_DECIDE, "arm", "", "create");
-    usleep(100000); /* the poison is saved */
+    await_saved(fd); /* the poison too */
     kill_worker(&f);
     /* The first worker dies of it in create, the second starts afresh. */
     struct lab_answer a = client_say(fd, LAB_DECIDE, "q", "made", "");
@@ -385,16 +404,21 @@ START_TEST(a_worker_that_cannot_start_does_not_spin)
 {
     struct field f = { 0 };
     setenv("LAB_FAIL", "4", 1);
+    uint64_t begin = field_mono(NULL);
     field_open(&f, "1", "20", "crash_abort", NULL);
     unsetenv("LAB_FAIL");
-    usleep(1000000);
-    /* At once, again at once, then after 50, 100, 200, 400, … ms: six in a second. */
-    ck_assert_uint_ge(f.news->happened[ADP_WORKER_STARTED], 4);
-    ck_assert_uint_le(f.news->happened[ADP_WORKER_STARTED], 7);
+    /* At once, again at once, then after 50, 100, 200, 400 ms. */
+    field_await(&f, ADP_WORKER_STARTED, 6);
+    ck_assert_uint_ge(field_mono(NULL) - begin, 750000000);
+    field_end(&f);
+    uint64_t delays_ms = 0;
+    for (uint32_t i = 0; i < f.news->happened[ADP_RESTART_DELAYED]; i++)
+        delays_ms += i < 7 ? 50u << i : 5000;
+    ck_assert_uint_ge(delays_ms, 750);
+    ck_assert_uint_eq(f.news->delays_ms, delays_ms);
     ck_assert_int_eq(f.news->cause, ADP_CAUSE_EXIT);
     ck_assert_int_eq(f.news->detail, 4);
     ck_assert_str_eq(f.news->policy, "");
-    field_end(&f);
     field_close(&f);
 }
 END_TEST
@@ -453,7 +477,8 @@ START_TEST(sighup_reopens_the_log_and_a_reload_ends_a_quarantine)
     snprintf(moved, sizeof moved, "%s.1", f.log);
     ck_assert_int_eq(rename(f.log, moved), 0);
     kill(f.supervisor, SIGHUP);
-    usleep(100000);
+    while (client_say(fd, LAB_SEEN, "", "", "").retry_ms == 0)
+        usleep(1000);
     kill_worker(&f);
     ck_assert_int_eq(client_say(fd, LAB_DECIDE, "q2", "", "").fault, 0);
     close(fd);
@@ -468,8 +493,10 @@ END_TEST
 
 START_TEST(a_death_while_draining_leaves_no_answer_owed)
 {
-    struct field f = { .options = { .hang_ms = 5000 } };
-    setenv("LAB_DRAIN", "3000", 1);
+    struct field f = { .options = { .hang_ms = 5000, .drain_ms = 120000 } };
+    char gate[] = "/tmp/adp-supervise-gate-XXXXXX"; /* it drains while this is there */
+    close(mkstemp(gate));
+    setenv("LAB_DRAIN", gate, 1);
     field_open(&f, "1", "20", "crash_abort", NULL);
     unsetenv("LAB_DRAIN");
     int fd = client_open(&f);
@@ -477,12 +504,13 @@ START_TEST(a_death_while_draining_leaves_no_answer_owed)
     kill(f.supervisor, SIGTERM);
     field_await(&f, ADP_DRAINING, 1);
     int late = 0; /* soon nobody listens any more */
-    for (int i = 0; i < 1000 && (late = client_open(&f)) >= 0; i++) {
+    for (int i = 0; i < 20000 && (late = client_open(&f)) >= 0; i++) {
         close(late);
         usleep(1000);
     }
     ck_assert_int_eq(late, -1);
     ck_assert_int_eq(client_say(fd, LAB_DECIDE, "x", "", "crash").what, 'F');
+    unlink(gate);
     close(fd);
     int status = -1;
     ck_assert_int_eq(waitpid(f.supervisor, &status, 0), f.supervisor);
@@ -519,7 +547,7 @@ END_TEST
 
 START_TEST(a_thread_without_a_beat_ends_its_worker)
 {
-    struct field f = { .options = { .stall_ms = 300 } };
+    struct field f = { .options = { .stall_ms = 3000 } }; /* a busy machine is no stall */
     field_open(&f, "2", "20", "crash_abort", NULL);
     int fd = client_open(&f), other = client_open(&f);
     client_say(other, LAB_DECIDE, "a", "", "");
