@@ -96,7 +96,8 @@ const char *adp_why_word(enum adp_why why); /* "never_supplied", …; "present" 
 const char *adp_aggregate_word(enum adp_aggregate aggregate); /* "max", …; "none" */
 
 /* A metric's other name, tried when the first is not on the page; of several with one
- * `from`, the first that is. */
+ * `from`, the first that is. Where replicas are asked for, each of them has the first of
+ * these names that is among its own series. */
 struct adp_rename {
     const char *from, *to;
 };
@@ -170,7 +171,8 @@ struct adp_moment {
     bool
         restarted; /* the whole page's process did, since `before`: all counters began anew */
     const struct adp_str *replicas; /* only series of these (core/replicas.h), "" being */
-    uint32_t n_replicas;            /* those without a target; 0: all series */
+    uint32_t n_replicas; /* those without a target; 0: all series. With renames */
+                         /* ADP_MAX_REPLICAS + 1 at most; more: TOO_MANY */
     bool dated; /* series with a time of their own outside of these two are STALE */
     double oldest_s, newest_s;
 };

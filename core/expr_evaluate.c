@@ -331,18 +331,35 @@ static enum adp_why add_element(struct run *run, struct element e)
 
 /* ---- selectors ---- */
 
-/* The first series of the selector's name, or of what the page calls it. */
-static uint32_t first_series(const struct adp_moment *moment,
-                             const struct adp_selector *selector)
+/* The first series of the next name that the page has: the selector's own, then what else it
+ * may be called, in order. *at is 0 at first. */
+static uint32_t next_name(const struct adp_moment *moment,
+                          const struct adp_selector *selector, uint32_t *at)
 {
-    uint32_t i = adp_metrics_find_hashed(moment->now, selector->name, selector->name_len,
-                                         selector->hash);
-    for (uint32_t r = 0; i == ADP_NO_SERIES && r < moment->n_renames; r++) {
-        const struct adp_rename *rename = &moment->renames[r];
+    uint32_t i = ADP_NO_SERIES;
+    if (!*at)
+        i = adp_metrics_find_hashed(moment->now, selector->name, selector->name_len,
+                                    selector->hash);
+    *at += !*at;
+    while (i == ADP_NO_SERIES && *at <= moment->n_renames) {
+        const struct adp_rename *rename = &moment->renames[(*at)++ - 1];
         if (strcmp(rename->from, selector->name) == 0)
             i = adp_metrics_find(moment->now, rename->to, strlen(rename->to));
     }
     return i;
+}
+
+static uint32_t first_series(const struct adp_moment *moment,
+                             const struct adp_selector *selector)
+{
+    uint32_t at = 0;
+    return next_name(moment, selector, &at);
+}
+
+/* Whether a name is chosen replica by replica: only where there are other names. */
+static bool has_names_of_its_own(const struct adp_moment *moment)
+{
+    return moment->n_renames && moment->n_replicas;
 }
 
 /* What is there, step by step, as values would be. */
@@ -525,6 +542,23 @@ static enum adp_why grow(struct run *run, const struct adp_series *series, doubl
     return ADP_WHY_PRESENT;
 }
 
+/* Whether the selector's counter with the labels of `as` went down. */
+static bool has_restarted(struct run *run, const struct adp_selector *selector,
+                          const struct adp_series *as)
+{
+    const struct adp_series *other = NULL;
+    uint32_t at = 0, first;
+    while (!other && (first = next_name(run->moment, selector, &at)) != ADP_NO_SERIES) {
+        struct adp_series probe = *as;
+        probe.name = adp_metrics_at(run->moment->now, first)->name;
+        other = adp_metrics_same(run->moment->now, &probe);
+        if (!has_names_of_its_own(run->moment))
+            break;
+    }
+    double growth, elapsed_s;
+    return other && grow(run, other, &growth, &elapsed_s) == ADP_WHY_COUNTER_RESET;
+}
+
 /* True when another counter of the source, with the same labels, went down: its engine
  * restarted, and this one has only grown past its old value since. Used, it would make a
  * ratio of the two halves of different intervals. */
@@ -535,14 +569,7 @@ static bool restarted(struct run *run, const struct adp_step *self,
         const struct adp_step *step = &run->expr->steps[i];
         if (step == self || (step->kind != ADP_STEP_DELTA && step->kind != ADP_STEP_RATE))
             continue;
-        uint32_t first = first_series(run->moment, &run->expr->selectors[step->selector]);
-        if (first == ADP_NO_SERIES)
-            continue;
-        struct adp_series probe = *series;
-        probe.name = adp_metrics_at(run->moment->now, first)->name;
-        const struct adp_series *other = adp_metrics_same(run->moment->now, &probe);
-        double growth, elapsed_s;
-        if (other && grow(run, other, &growth, &elapsed_s) == ADP_WHY_COUNTER_RESET)
+        if (has_restarted(run, &run->expr->selectors[step->selector], series))
             return true;
     }
     return false;
@@ -649,15 +676,32 @@ static enum adp_why judge_time(struct run *run, double time_s)
     return ADP_WHY_STALE;
 }
 
-static enum adp_why push_series(struct run *run, const struct adp_step *step)
+/* Replicas by the name that they have for a metric: a bit each, in the order of the moment. */
+enum { NAMED_WORDS = (ADP_MAX_REPLICAS + 1 + 63) / 64 };
+struct named {
+    uint64_t before[NAMED_WORDS]; /* under a name that was read already */
+    uint64_t now[NAMED_WORDS];    /* under the one that is being read */
+};
+
+/* Notes that the replica has the name; true if it is the first that it has. */
+static bool is_first_name(struct named *named, uint32_t replica)
+{
+    uint64_t bit = UINT64_C(1) << replica % 64;
+    named->now[replica / 64] |= bit;
+    return !(named->before[replica / 64] & bit);
+}
+
+/* `from`: the first series of a name. `named`: whose names are told apart; NULL: all have
+ * this one. */
+static enum adp_why add_series(struct run *run, const struct adp_step *step,
+                               uint32_t from, struct named *named)
 {
     const struct adp_selector *selector = &run->expr->selectors[step->selector];
     const struct adp_series *series;
-    push(run);
-    for (uint32_t i = first_series(run->moment, selector); i != ADP_NO_SERIES;
-         i = series->next) {
+    for (uint32_t i = from; i != ADP_NO_SERIES; i = series->next) {
         series = adp_metrics_at(run->moment->now, i);
-        if (!is_asked(run, series) || !selects(selector, series))
+        if (!is_asked(run, series) || (named && !is_first_name(named, run->replica)) ||
+            !selects(selector, series))
             continue;
         struct element e = { .series = series,
                              .from = selector,
@@ -675,6 +719,27 @@ static enum adp_why push_series(struct run *run, const struct adp_step *step)
             return why;
     }
     return ADP_WHY_PRESENT;
+}
+
+static enum adp_why push_series(struct run *run, const struct adp_step *step)
+{
+    const struct adp_moment *moment = run->moment;
+    const struct adp_selector *selector = &run->expr->selectors[step->selector];
+    push(run);
+    if (!has_names_of_its_own(moment))
+        return add_series(run, step, first_series(moment, selector), NULL);
+    if (moment->n_replicas > ADP_MAX_REPLICAS + 1)
+        return ADP_WHY_TOO_MANY;
+    struct named named = { 0 };
+    enum adp_why why = ADP_WHY_PRESENT;
+    for (uint32_t at = 0, first;
+         why == ADP_WHY_PRESENT &&
+         (first = next_name(moment, selector, &at)) != ADP_NO_SERIES;) {
+        why = add_series(run, step, first, &named);
+        for (int i = 0; i < NAMED_WORDS; i++)
+            named.before[i] |= named.now[i];
+    }
+    return why;
 }
 
 /* ---- arithmetic ---- */

@@ -567,11 +567,13 @@ static void take_group(struct choosing *c, uint32_t group)
     c->who[c->m++] = (uint16_t)group;
 }
 
-/* Asks a source of those that were taken. */
+/* Asks a source of those that were taken. Of all it is asked without their names, which costs
+ * less, where nobody may have a name of its own for a metric. */
 static bool ask_taken(struct choosing *c, uint32_t source, struct adp_reading *ret)
 {
+    bool all = c->m == c->pool->n && !c->moment.n_renames;
     c->moment.replicas = c->some;
-    c->moment.n_replicas = c->m == c->pool->n ? 0 : c->m;
+    c->moment.n_replicas = all ? 0 : c->m;
     return ask(c->signal, source, &c->moment, c->now_ns, c->wall_s, c->scratch, ret);
 }
 

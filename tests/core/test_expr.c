@@ -4,6 +4,7 @@
 #include "core/dictionary.h"
 
 #include "core/promtext.h"
+#include "core/replicas.h"
 #include "tests/core/failing.h"
 
 #include <check.h>
@@ -1040,6 +1041,36 @@ START_TEST(a_counter_under_another_name_grows_too)
 }
 END_TEST
 
+START_TEST(names_are_chosen_for_so_many_replicas_and_no_more)
+{
+    static const struct adp_rename renames[] = { { "a", "b" } };
+    static struct adp_str names[ADP_MAX_REPLICAS + 2];
+    struct adp_expr *expr = compiled(EXPR, "a");
+    struct adp_metrics *now = page_of("a{target=\"x\"} 1\nb{target=\"y\"} 2\n");
+    struct adp_scratch *scratch = NULL;
+    ck_assert_int_eq(adp_scratch_create(&scratch, 8), 0);
+    for (int i = 0; i < COUNT(names); i++)
+        names[i] = (struct adp_str) { "none", 4 };
+    struct adp_moment moment = { .now = now,
+                                 .renames = renames,
+                                 .n_renames = 1,
+                                 .replicas = names,
+                                 .n_replicas = COUNT(names) - 1 };
+    struct adp_value v;
+    names[0] = (struct adp_str) { "x", 1 };
+    names[COUNT(names) - 2] =
+        (struct adp_str) { "y", 1 }; /* the last there is room for */
+    ck_assert_int_eq(adp_expr_evaluate(expr, &moment, ADP_AGG_SUM, ANY, scratch, &v), 0);
+    ck_assert_double_eq(v.value, 3);
+    moment.n_replicas++;
+    ck_assert_int_eq(adp_expr_evaluate(expr, &moment, ADP_AGG_SUM, ANY, scratch, &v),
+                     ADP_WHY_TOO_MANY);
+    adp_scratch_destroy(scratch);
+    adp_metrics_destroy(now);
+    adp_expr_destroy(expr);
+}
+END_TEST
+
 /* Timestamps on a page are milliseconds. */
 static const struct {
     const char *text, *page;
@@ -1512,6 +1543,7 @@ static TCase *evaluated(void)
     tcase_add_loop_test(t, a_source_yields_a_sane_value_or_a_reason, 0, COUNT(rows));
     tcase_add_loop_test(t, another_name_is_tried_second, 0, COUNT(renamed));
     tcase_add_test(t, a_counter_under_another_name_grows_too);
+    tcase_add_test(t, names_are_chosen_for_so_many_replicas_and_no_more);
     tcase_add_loop_test(t, a_value_is_as_old_as_the_oldest_timestamp_in_it, 0,
                         COUNT(timed));
     tcase_add_loop_test(t, more_series_than_the_scratch_holds_are_refused_not_cut, 0,

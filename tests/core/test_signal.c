@@ -946,6 +946,139 @@ START_TEST(the_operators_sources_are_chosen_by_each_target_too)
 }
 END_TEST
 
+/* The operator's signal "s" is read from `source`; "m" may be called m2 or m3 and "n" n2. Pages
+ * are 10 s apart. `replicas`: what a and b read by themselves, NaN: nothing. */
+static const struct {
+    const char *name, *source;
+    enum adp_aggregate aggregate;
+    const char *page, *before;
+    double value;
+    uint32_t taken;
+    double replicas[2];
+} pooled_names[] = {
+    { "one has the name and the other the alias", /* 5 + 40 */
+      "m",
+      ADP_AGG_SUM,
+      "m{" A "} 5\nm2{" B "} 40\n",
+      NULL,
+      45,
+      2,
+      { 5, 40 } },
+    { "in whatever order",
+      "m",
+      ADP_AGG_SUM,
+      "m2{" B "} 40\nm{" A "} 5\n",
+      NULL,
+      45,
+      2,
+      { 5, 40 } },
+    { "nobody has the name, and each another alias", /* 7 + 40 */
+      "m",
+      ADP_AGG_SUM,
+      "m2{" B "} 40\nm3{" A "} 7\n",
+      NULL,
+      47,
+      2,
+      { 7, 40 } },
+    { "who has both is asked for the name only", /* 5 + 40, not 100 */
+      "m",
+      ADP_AGG_SUM,
+      "m{" A "} 5\nm2{" A "} 100\nm2{" B "} 40\nm3{" B "} 300\n",
+      NULL,
+      45,
+      2,
+      { 5, 40 } },
+    { "also where the matcher leaves nothing of it", /* as on a page of one: only b's */
+      "m{k=\"x\"}",
+      ADP_AGG_SUM,
+      "m{" A ",k=\"y\"} 5\nm2{" A ",k=\"x\"} 100\nm2{" B ",k=\"x\"} 40\n",
+      NULL,
+      40,
+      1,
+      { NAN, 40 } },
+    { "what has no target is one more target", /* 5 + 40 + 2 */
+      "m",
+      ADP_AGG_SUM,
+      "m{" A "} 5\nm2{" B "} 40\nm3 2\n",
+      NULL,
+      47,
+      3,
+      { 5, 40 } },
+    { "both sides of a division", /* the larger of 3/4 and 9/10 */
+      "=m / n",
+      ADP_AGG_MAX,
+      "m{" A "} 3\nn{" A "} 4\nm2{" B "} 9\nn2{" B "} 10\n",
+      NULL,
+      0.9,
+      2,
+      { 0.75, 0.9 } },
+    { "counters grow under the name that each has", /* 100/10 + 50/10 a second */
+      "=rate(m)",
+      ADP_AGG_SUM,
+      "m{" A "} 300\nm2{" B "} 60\n",
+      "m{" A "} 200\nm2{" B "} 10\n",
+      15,
+      2,
+      { 10, 5 } },
+    { "a restart is seen under it too", /* n2 of b went back: only a's 100 of 200 */
+      "=delta(m) / delta(n)",
+      ADP_AGG_MAX,
+      "m{" A "} 300\nn{" A "} 400\nm2{" B "} 60\nn2{" B "} 3\n",
+      "m{" A "} 200\nn{" A "} 200\nm2{" B "} 10\nn2{" B "} 9\n",
+      0.5,
+      1,
+      { 0.5, NAN } },
+    { "and hides nobody's who has the first", /* n{b} is no part of it: a's 100 + b's 50 */
+      "=delta(m) + 0 * delta(n)",
+      ADP_AGG_SUM,
+      "m{" A "} 300\nn{" A "} 400\nm2{" B "} 60\nn{" B "} 20\nn2{" B "} 3\n",
+      "m{" A "} 200\nn{" A "} 200\nm2{" B "} 10\nn{" B "} 10\nn2{" B "} 9\n",
+      150,
+      2,
+      { 100, 50 } },
+};
+
+START_TEST(each_target_of_a_pool_has_the_first_name_that_it_has)
+{
+    static struct adp_replicas table;
+    static const struct adp_str names[] = { { "a", 1 }, { "b", 1 } };
+    static const char *const others[][2] = { { "m", "m2" },
+                                             { "n", "n2" },
+                                             { "m", "m3" } };
+    uint32_t s;
+    ck_assert_int_eq(adp_signals_add(set, "s", "x", 0, 1000, 5 * SECOND, &s, NULL), 0);
+    add_source("s", pooled_names[_i].source, pooled_names[_i].aggregate);
+    for (int i = 0; i < COUNT(others); i++)
+        ck_assert_int_eq(adp_signals_rename(set, others[i][0], others[i][1], NULL), 0);
+
+    read_pages(pooled_names[_i].page, pooled_names[_i].before);
+    const struct adp_reading *r = &readings[s];
+    ck_assert_int_eq(r->why, 0);
+    ck_assert_double_eq_tol(r->value, pooled_names[_i].value, 1e-12);
+    ck_assert_msg(r->taken == pooled_names[_i].taken, "%s: %u taken",
+                  pooled_names[_i].name, r->taken);
+
+    struct adp_metrics *now = page_of(pooled_names[_i].page);
+    struct adp_metrics *before =
+        pooled_names[_i].before ? page_of(pooled_names[_i].before) : NULL;
+    struct adp_moment moment = { .now = now, .before = before, .elapsed_s = 10 };
+    struct adp_bound bound;
+    adp_signals_bind(set, now, &bound);
+    adp_replicas_begin(&table, 2, UINT64_C(1) << s);
+    adp_signals_read_replicas(set, &bound, &moment, now_ns, wall_s, scratch, names,
+                              &table);
+    for (uint32_t row = 0; row < 2; row++) {
+        double expected = pooled_names[_i].replicas[row];
+        ck_assert_msg((table.present[row] == 1) == !isnan(expected), "%s: row %u",
+                      pooled_names[_i].name, row);
+        if (!isnan(expected))
+            ck_assert_double_eq_tol(table.value[row], expected, 1e-12);
+    }
+    adp_metrics_destroy(before);
+    adp_metrics_destroy(now);
+}
+END_TEST
+
 /* The wall clock is at 1000 s. */
 START_TEST(a_pool_is_as_old_as_its_oldest_source)
 {
@@ -1386,6 +1519,8 @@ static TCase *reading(void)
                         COUNT(pooled));
     tcase_add_loop_test(t, the_operators_sources_are_chosen_by_each_target_too, 0,
                         COUNT(pooled_own));
+    tcase_add_loop_test(t, each_target_of_a_pool_has_the_first_name_that_it_has, 0,
+                        COUNT(pooled_names));
     tcase_add_test(t, a_pool_is_as_old_as_its_oldest_source);
     tcase_add_test(t, a_pool_of_more_targets_than_have_room_is_absent);
     tcase_add_test(t, a_signal_of_the_operators_is_read_like_a_shipped_one);
