@@ -599,6 +599,44 @@ START_TEST(a_target_whose_process_began_anew_is_marked_and_no_other)
 }
 END_TEST
 
+/* Series without a target beside those of one: a counts 1 a second, and the others, begun anew
+ * between 100 and 110 s, stand at 400 and were at 5. Theirs is no growth of 39.5 a second. */
+static const struct {
+    const char *name, *a_started, *others; /* `others` with their start to be filled in */
+} loose[] = {
+    { "two processes", "process_start_time_seconds{target=\"a\"} 1000\n",
+      "process_start_time_seconds %u\n" },
+    { "one that tells when it started", "", "process_start_time_seconds %u\n" },
+    { "an empty label is none", "", "process_start_time_seconds{target=\"\"} %u\n" },
+};
+
+START_TEST(what_has_no_target_began_anew_as_one_more_of_them)
+{
+    struct adp_expr *expr = NULL;
+    struct adp_scratch *scratch = NULL;
+    char page[256];
+    ck_assert_int_eq(adp_expr_compile(&expr, "rate(c)", NULL, 1, 1, NULL), 0);
+    ck_assert_int_eq(adp_scratch_create(&scratch, 8), 0);
+    for (unsigned s = 0; s <= 10; s += 10) {
+        size_t n = (size_t)snprintf(page, sizeof page, "c{target=\"a\"} %u\nc %u\n%s",
+                                    100 + s, s ? 400 : 5, loose[_i].a_started);
+        snprintf(page + n, sizeof page - n, loose[_i].others, s ? 1001 : 1000);
+        give(page, 100 + s);
+    }
+    ck_assert_msg(!moment.restarted, "%s", loose[_i].name);
+    ck_assert_uint_eq(moment.n_doubts, 1);
+    ck_assert_int_eq(moment.doubts[0].kind, ADP_DOUBT_TARGET);
+    ck_assert_uint_eq(moment.doubts[0].of, adp_target_key((struct adp_str) { "", 0 }));
+    struct adp_value v;
+    ck_assert_int_eq(adp_expr_evaluate(expr, &moment, ADP_AGG_SUM, 0, 1e9, scratch, &v),
+                     0);
+    ck_assert_double_eq(v.value, 1);
+    ck_assert_uint_eq(v.skipped_by[ADP_WHY_COUNTER_RESET], 1);
+    adp_scratch_destroy(scratch);
+    adp_expr_destroy(expr);
+}
+END_TEST
+
 START_TEST(several_processes_of_a_target_say_nothing_of_it)
 {
 #define WORKERS(start)                                                                   \
@@ -767,6 +805,8 @@ int main(void)
     tcase_add_test(t, a_counter_that_was_made_anew_shows_it);
     tcase_add_test(t, every_counter_is_known_by_the_name_of_its_making);
     tcase_add_test(t, a_target_whose_process_began_anew_is_marked_and_no_other);
+    tcase_add_loop_test(t, what_has_no_target_began_anew_as_one_more_of_them, 0,
+                        COUNT(loose));
     tcase_add_test(t, several_processes_of_a_target_say_nothing_of_it);
     tcase_add_test(t, a_look_that_is_not_kept_marks_nothing);
     tcase_add_test(t, without_memory_there_is_none);
