@@ -572,11 +572,53 @@ static int read_sum(struct reader *r)
     return rc;
 }
 
+static uint32_t operands(enum adp_step_kind kind)
+{
+    switch (kind) {
+    case ADP_STEP_NUMBER:
+    case ADP_STEP_SERIES:
+    case ADP_STEP_DELTA:
+    case ADP_STEP_RATE:
+    case ADP_STEP_LABEL:
+    case ADP_STEP_QUANTILE:
+        return 0;
+    case ADP_STEP_NEGATE:
+    case ADP_STEP_FOLD:
+        return 1;
+    default:
+        return 2;
+    }
+}
+
+/* The step behind which the operand begins that step `last` makes. */
+static uint32_t before_operand(const struct adp_step *steps, uint32_t last)
+{
+    uint32_t i = last;
+    for (uint32_t wanted = operands(steps[i].kind); wanted;)
+        wanted = wanted - 1 + operands(steps[--i].kind);
+    return i - 1;
+}
+
+/* From the end on: what the source yields, and what it is only folded or chosen from. */
+static void find_ends(struct adp_step *steps, uint32_t n)
+{
+    steps[n - 1].ends = true;
+    for (uint32_t i = n; i-- > 1;) {
+        if (!steps[i].ends)
+            continue;
+        if (steps[i].kind == ADP_STEP_FOLD || steps[i].kind == ADP_STEP_EITHER)
+            steps[i - 1].ends = true;
+        if (steps[i].kind == ADP_STEP_EITHER)
+            steps[before_operand(steps, i - 1)].ends = true;
+    }
+}
+
 static int read_expression(struct reader *r)
 {
     int rc = read_sum(r);
     if (rc)
         return rc;
+    find_ends(r->expr->steps, r->expr->n_steps);
     if (next(r))
         return refuse(r, r->at, "the expression cannot go on here",
                       "+, -, *, / or the end");

@@ -15,7 +15,11 @@
  *            that have both with equal labels; one of which the part is no part (below 0,
  *            or above its whole) is skipped
  *            either(e, f): the series of e, and of f those whose labels none of e has, or
- *            none that is sane
+ *            none that is sane: that has a value, no less than parts may be
+ *            (adp_expr_hold), and in the signal's range where the source yields it as it
+ *            is, folded, or chosen from by another either. What is calculated with has
+ *            another scale: the e of either(e, f) / 100 may be 90 where the range is 0
+ *            to 1
  *            quantile(q, selector): of a histogram, named without its _bucket: from what
  *            its buckets grew by since the snapshot before, merged over its series at the
  *            bounds that all of them have, linear between two of these (as Prometheus has

@@ -70,6 +70,7 @@ struct run {
     const struct adp_series *asked; /* when was it made anew? */
     bool anew;                      /* the answer */
     bool is_outside;                /* value->outside is told */
+    double lo, hi;                  /* of the signal */
 };
 
 int adp_scratch_create(struct adp_scratch **ret, uint32_t series)
@@ -230,6 +231,13 @@ static void set_value(struct element *e, double value)
 {
     e->value = value;
     e->why = isfinite(value) ? ADP_WHY_PRESENT : ADP_WHY_NOT_FINITE;
+}
+
+static enum adp_why judge(double value, double lo, double hi)
+{
+    if (!isfinite(value))
+        return ADP_WHY_NOT_FINITE;
+    return value < lo || value > hi ? ADP_WHY_OUT_OF_RANGE : ADP_WHY_PRESENT;
 }
 
 /* Below what parts of this source may be: no sum or product makes sense of it. */
@@ -880,16 +888,32 @@ static void choose_by_labels(struct element *as, uint32_t n_a, struct element *b
     }
 }
 
-/* Of two elements of the same labels the first, or where that has no value the second; where
- * one side has no labels, one side. Both vectors lie one behind the other: what is left out
- * is closed up. */
-static enum adp_why either(struct run *run)
+/* What is chosen from is sane where it is no less than parts may be, and in the signal's range
+ * where `ends`: what is chosen is held against that anyhow. */
+static void judge_choice(struct run *run, struct element *e, uint32_t n, bool ends)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        hold_up(run, &e[i]);
+        if (!ends || e[i].why != ADP_WHY_PRESENT)
+            continue;
+        e[i].why = judge(e[i].value, run->lo, run->hi);
+        if (e[i].why == ADP_WHY_OUT_OF_RANGE)
+            note_outside(run, e[i].value);
+    }
+}
+
+/* Of two elements of the same labels the first, or where that has no sane value the second;
+ * where one side has no labels, one side. Both vectors lie one behind the other: what is left
+ * out is closed up. */
+static enum adp_why either(struct run *run, bool ends)
 {
     struct vector b = *top(run);
     run->scratch->n_vectors--;
     struct vector a = *top(run);
     struct element *as = elements_of(run, &a), *bs = elements_of(run, &b);
     uint32_t kept = 0;
+    judge_choice(run, as, a.n, ends);
+    judge_choice(run, bs, b.n, ends);
     if (a.n && b.n && as->series && bs->series) {
         choose_by_labels(as, a.n, bs, b.n);
     } else if (a.n && b.n) {
@@ -1320,13 +1344,6 @@ static void name_differences(const struct element *e, uint32_t n, struct adp_val
     print_differences(&d, value->differ, sizeof value->differ);
 }
 
-static enum adp_why judge(double value, double lo, double hi)
-{
-    if (!isfinite(value))
-        return ADP_WHY_NOT_FINITE;
-    return value < lo || value > hi ? ADP_WHY_OUT_OF_RANGE : ADP_WHY_PRESENT;
-}
-
 /* Nothing was judged: then nothing was skipped either. */
 static enum adp_why not_judged(struct adp_value *value, enum adp_why why)
 {
@@ -1407,7 +1424,7 @@ static enum adp_why run_step(struct run *run, const struct adp_step *step)
         fold_shares(run);
         return ADP_WHY_PRESENT;
     case ADP_STEP_EITHER:
-        return either(run);
+        return either(run, step->ends);
     default:
         operate(run, step->kind);
         return ADP_WHY_PRESENT;
@@ -1431,7 +1448,12 @@ enum adp_why adp_expr_evaluate(const struct adp_expr *expr,
                                enum adp_aggregate aggregate, double lo, double hi,
                                struct adp_scratch *scratch, struct adp_value *ret)
 {
-    struct run run = { .expr = expr, .moment = moment, .scratch = scratch, .value = ret };
+    struct run run = { .expr = expr,
+                       .moment = moment,
+                       .scratch = scratch,
+                       .value = ret,
+                       .lo = lo,
+                       .hi = hi };
     clear_value(ret);
     if (!moment->now)
         return ADP_WHY_NO_SNAPSHOT;

@@ -39,6 +39,7 @@ struct adp_step {
     uint32_t selector;       /* SERIES, DELTA, RATE, LABEL, QUANTILE: index */
     double number;           /* NUMBER; QUANTILE: which, 0 to 1 */
     struct adp_str label;    /* LABEL */
+    bool ends; /* its value is the source's, or that is only folded or chosen from it */
 };
 
 enum adp_matcher_kind {
