@@ -8,8 +8,9 @@
  *   expr:    + - * / and parentheses over numbers, selectors, and the functions
  *            delta(selector), rate(selector): growth since the snapshot before, per
  *            series (and per second, of the time between its own two measurements); a
- *            series measured once, or that went down (a reset), is absent. A reset seen
- *            in one counter of a source holds for all its counters with the same labels.
+ *            series measured once, or not in that snapshot, or that went down (a reset), is
+ *            absent. A reset seen in one counter of a source holds for all its counters
+ *            with the same labels.
  *            sum(e) max(e) min(e) mean(e): over the series of e
  *            share(part, whole): the sum of part over the sum of whole, over the series
  *            that have both with equal labels; one of which the part is no part (below 0,
@@ -78,7 +79,8 @@ enum adp_why {
     ADP_WHY_OUT_OF_RANGE, /* outside the signal's range */
     ADP_WHY_NOT_FINITE,   /* NaN or infinite */
     ADP_WHY_DIVISOR_ZERO,
-    ADP_WHY_FIRST_SAMPLE,  /* a counter seen once: no growth is known yet */
+    ADP_WHY_FIRST_SAMPLE, /* a counter seen once, or not when the snapshot before was taken: */
+                          /* no growth is known yet */
     ADP_WHY_COUNTER_RESET, /* a counter that went down */
     ADP_WHY_BLANK,         /* what its exporter prints for "no reading" */
     ADP_WHY_ASLEEP,        /* of an engine that sleeps: its gauges are no headroom */
