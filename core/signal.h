@@ -152,6 +152,14 @@ void adp_signals_read_replicas(const struct adp_signals *set,
                                double wall_s, struct adp_scratch *scratch,
                                const struct adp_str *names, struct adp_replicas *table);
 
+/* The least that one engine tells of a signal whose reading counts several together: of what
+ * the reading counts, each target by its own source, so that who sleeps or is too old is left
+ * out. One number that a source makes of several, as sum(x), is one engine's here. False:
+ * there is no reading. [hot] */
+bool adp_signals_least(const struct adp_signals *set, const struct adp_bound *bound,
+                       const struct adp_moment *moment, uint32_t signal, uint64_t now_ns,
+                       double wall_s, struct adp_scratch *scratch, double *ret);
+
 /* For a signal that no source supplies: the source that would come nearest on this page,
  * and the metric that it lacks. Nearest is the one with most of its metrics there; of
  * several, one whose metrics carry a prefix that the page has ("vllm:"), since that is

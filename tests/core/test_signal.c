@@ -1079,6 +1079,88 @@ START_TEST(each_target_of_a_pool_has_the_first_name_that_it_has)
 }
 END_TEST
 
+/* What one engine's cache holds at the least, of those that kv_capacity counts: blocks times
+ * their size, or as it is told. The wall clock is at 1000 s, and 60 s are too old. NaN: the
+ * signal is absent. */
+#define CACHE(labels, blocks)                                                            \
+    "vllm:cache_config_info{" labels "num_gpu_blocks=\"" blocks                          \
+    "\",block_size=\"16\"} 1\n"
+#define SLEEPS(labels) "vllm:engine_sleep_state{" labels "sleep_state=\"awake\"} 0\n"
+
+static const struct {
+    const char *name, *own; /* own: a source of the operator's, or NULL */
+    enum adp_aggregate aggregate;
+    const char *page;
+    double least, sum;
+} leasts[] = {
+    { "of one engine its own", NULL, 0, CACHE("", "1000"), 16000, 16000 },
+    { "of two of one page the smaller's", NULL, 0,
+      CACHE("engine=\"0\",", "1000") CACHE("engine=\"1\",", "500"), 8000, 24000 },
+    { "one that sleeps is not counted", NULL, 0,
+      CACHE("engine=\"0\",", "1000") CACHE("engine=\"1\",", "500")
+          SLEEPS("engine=\"1\","),
+      16000, 16000 },
+    { "nor what cannot be", NULL, 0,
+      CACHE("engine=\"0\",", "1000") CACHE("engine=\"1\",", "0"), 16000, 16000 },
+    { "of a pool of two makes each by its own source", NULL, 0,
+      CACHE(A ",", "24000") "sglang:max_total_num_tokens{" B "} 92962\n", 92962, 476962 },
+    { "whichever is the first", NULL, 0,
+      CACHE(A ",", "1000") "sglang:max_total_num_tokens{" B "} 92962\n", 16000, 108962 },
+    { "a target of several engines has one that is the least", NULL, 0,
+      CACHE(A ",engine=\"0\",", "1000") CACHE(A ",engine=\"1\",", "500")
+          CACHE(B ",", "2000"),
+      8000, 56000 },
+    { "one that sleeps in a pool is not counted", NULL, 0,
+      CACHE(A ",", "1000") SLEEPS(A ",") "sglang:max_total_num_tokens{" B "} 92962\n",
+      92962, 92962 },
+    { "nor one that is too old", NULL, 0,
+      CACHE(A ",", "1000") "sglang:max_total_num_tokens{" B "} 5 900000\n", 16000,
+      16000 },
+    { "what has no target is one more", NULL, 0,
+      CACHE(A ",", "1000") "sglang:max_total_num_tokens 500\n", 500, 16500 },
+    { "one source of the operator's is taken as it is", "mine", ADP_AGG_NONE,
+      "mine 7000\n", 7000, 7000 },
+    { "as is the last", "mine", ADP_AGG_LAST, "mine{e=\"0\"} 5\nmine{e=\"1\"} 7000\n",
+      7000, 7000 },
+    { "a mean has a least too", "mine", ADP_AGG_MEAN,
+      "mine{e=\"0\"} 4000\nmine{e=\"1\"} 8000\n", 4000, 6000 },
+    { "what a target makes one number of is one", "=sum(mine)", ADP_AGG_SUM,
+      "mine{" A ",e=\"0\"} 1000\nmine{" A ",e=\"1\"} 2000\nmine{" B "} 7000\n", 3000,
+      10000 },
+    { "metrics that no target has alone are read of all", "=sum(mine) / sum(n)",
+      ADP_AGG_MAX, "mine{" A "} 8000\nn{" B "} 2\n", 4000, 4000 },
+    { "what is absent has none", NULL, 0, "other 1\n", NAN, NAN },
+    { "in a pool neither", NULL, 0, "other{" A "} 1\nother{" B "} 1\n", NAN, NAN },
+};
+
+START_TEST(the_least_is_one_engines_of_those_that_are_counted)
+{
+    uint32_t capacity = number_of("kv_capacity");
+    if (leasts[_i].own)
+        add_source("kv_capacity", leasts[_i].own, leasts[_i].aggregate);
+    struct adp_metrics *now = page_of(leasts[_i].page);
+    struct adp_moment moment = { .now = now };
+    struct adp_bound bound;
+    double least = -1;
+    adp_signals_bind(set, now, &bound);
+    bool known = adp_signals_least(set, &bound, &moment, capacity, now_ns, wall_s,
+                                   scratch, &least);
+    ck_assert_msg(known == !isnan(leasts[_i].least), "%s", leasts[_i].name);
+    ck_assert_msg(least == (known ? leasts[_i].least : -1), "%s: %.17g", leasts[_i].name,
+                  least);
+    /* and the reading is as it was */
+    adp_signals_read_bound(set, &bound, &moment, now_ns, wall_s, scratch, readings);
+    ck_assert_int_eq(readings[capacity].why == ADP_WHY_PRESENT, known);
+    if (known)
+        ck_assert_msg(readings[capacity].value == leasts[_i].sum, "%s: %.17g in all",
+                      leasts[_i].name, readings[capacity].value);
+    moment.now = NULL;
+    ck_assert(!adp_signals_least(set, &bound, &moment, capacity, now_ns, wall_s, scratch,
+                                 &least));
+    adp_metrics_destroy(now);
+}
+END_TEST
+
 /* The wall clock is at 1000 s. */
 START_TEST(a_pool_is_as_old_as_its_oldest_source)
 {
@@ -1521,6 +1603,8 @@ static TCase *reading(void)
                         COUNT(pooled_own));
     tcase_add_loop_test(t, each_target_of_a_pool_has_the_first_name_that_it_has, 0,
                         COUNT(pooled_names));
+    tcase_add_loop_test(t, the_least_is_one_engines_of_those_that_are_counted, 0,
+                        COUNT(leasts));
     tcase_add_test(t, a_pool_is_as_old_as_its_oldest_source);
     tcase_add_test(t, a_pool_of_more_targets_than_have_room_is_absent);
     tcase_add_test(t, a_signal_of_the_operators_is_read_like_a_shipped_one);
