@@ -613,12 +613,37 @@ static void find_ends(struct adp_step *steps, uint32_t n)
     }
 }
 
+/* Whether some either() has a side without labels. */
+static bool chooses_once(const struct adp_step *steps, uint32_t n)
+{
+    bool bare[ADP_EXPR_STEPS]; /* a stack: what waits has no labels */
+    uint32_t top = 0;
+    bool once = false;
+    for (uint32_t i = 0; i < n; i++) {
+        enum adp_step_kind kind = steps[i].kind;
+        bool one = kind == ADP_STEP_NUMBER || kind == ADP_STEP_QUANTILE ||
+                   kind == ADP_STEP_FOLD || kind == ADP_STEP_SHARE;
+        if (operands(kind) == 0) {
+            bare[top++] = one;
+            continue;
+        }
+        if (operands(kind) == 2) {
+            top--;
+            once = once || (kind == ADP_STEP_EITHER && (bare[top] || bare[top - 1]));
+            bare[top - 1] = bare[top - 1] && bare[top];
+        }
+        bare[top - 1] = bare[top - 1] || one;
+    }
+    return once;
+}
+
 static int read_expression(struct reader *r)
 {
     int rc = read_sum(r);
     if (rc)
         return rc;
     find_ends(r->expr->steps, r->expr->n_steps);
+    r->expr->once = chooses_once(r->expr->steps, r->expr->n_steps);
     if (next(r))
         return refuse(r, r->at, "the expression cannot go on here",
                       "+, -, *, / or the end");
@@ -747,6 +772,11 @@ void adp_expr_destroy(struct adp_expr *expr)
 void adp_expr_hold(struct adp_expr *expr, double least)
 {
     expr->least = least;
+}
+
+bool adp_expr_chooses_once(const struct adp_expr *expr)
+{
+    return expr->once;
 }
 
 const char *adp_expr_text(const struct adp_expr *expr)

@@ -193,6 +193,10 @@ bool adp_expr_leads(const struct adp_expr *expr, uint32_t i);
 bool adp_expr_supplied(const struct adp_expr *expr, const struct adp_moment *moment,
                        const char **ret_missing);
 
+/* True where an either() takes one side for all series at once, since a side has no labels:
+ * read from several targets together it would leave out who has the other side only. [any] */
+bool adp_expr_chooses_once(const struct adp_expr *expr);
+
 struct adp_value {
     double value;             /* garbage unless the return is ADP_WHY_PRESENT */
     uint32_t taken;           /* series of the result that were used; LAST uses one */
@@ -211,7 +215,8 @@ struct adp_value {
 
 /* Evaluates over one moment; series of the result outside [lo, hi] are skipped, then the
  * rest aggregated, then the aggregate itself held against the range. A metric that is not
- * on the page makes the whole source NEVER_SUPPLIED. Allocates nothing. [hot] per
+ * on the page makes the whole source NEVER_SUPPLIED, and so does a page, or replicas, with
+ * none of its metrics, whatever number either() has in their place. Allocates nothing. [hot] per
  * scratch. */
 enum adp_why adp_expr_evaluate(const struct adp_expr *expr,
                                const struct adp_moment *moment,

@@ -70,6 +70,7 @@ struct run {
     const struct adp_series *asked; /* when was it made anew? */
     bool anew;                      /* the answer */
     bool is_outside;                /* value->outside is told */
+    bool any;                       /* something asked for has one of its metrics */
     double lo, hi;                  /* of the signal */
 };
 
@@ -708,8 +709,10 @@ static enum adp_why add_series(struct run *run, const struct adp_step *step,
     const struct adp_series *series;
     for (uint32_t i = from; i != ADP_NO_SERIES; i = series->next) {
         series = adp_metrics_at(run->moment->now, i);
-        if (!is_asked(run, series) || (named && !is_first_name(named, run->replica)) ||
-            !selects(selector, series))
+        if (!is_asked(run, series))
+            continue;
+        run->any = true;
+        if ((named && !is_first_name(named, run->replica)) || !selects(selector, series))
             continue;
         struct element e = { .series = series,
                              .from = selector,
@@ -1464,5 +1467,7 @@ enum adp_why adp_expr_evaluate(const struct adp_expr *expr,
         if (why != ADP_WHY_PRESENT)
             return not_judged(ret, why);
     }
+    if (!run.any)
+        return not_judged(ret, ADP_WHY_NEVER_SUPPLIED);
     return settle(&run, aggregate, lo, hi);
 }

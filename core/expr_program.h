@@ -71,6 +71,7 @@ struct adp_expr {
     struct adp_selector *selectors;
     struct adp_matcher *matchers;
     uint32_t n_strings, n_steps, n_selectors, n_matchers;
+    bool once;    /* adp_expr_chooses_once */
     double least; /* below it nothing that it adds, divides or folds makes sense */
 };
 

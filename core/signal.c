@@ -708,6 +708,19 @@ static bool ask_across(struct choosing *c, uint32_t source)
     return !last;
 }
 
+/* Of those that were taken each by itself: together they would leave some out. */
+static bool add_each(struct choosing *c, uint32_t source)
+{
+    for (uint32_t i = 0; i < c->m; i++) {
+        struct adp_reading r;
+        ask_one(c, source, c->who[i], &r);
+        c->state[c->who[i]] = SPOKE;
+        if (!add_reading(c, c->signal->sources[source].aggregate, &r))
+            return false;
+    }
+    return true;
+}
+
 /* False: the signal's reading is made. */
 static bool ask_source(struct choosing *c, uint32_t source)
 {
@@ -719,6 +732,8 @@ static bool ask_source(struct choosing *c, uint32_t source)
         return ask_across(c, source);
     if (!c->m)
         return true;
+    if (c->m > 1 && adp_expr_chooses_once(c->signal->sources[source].expr))
+        return add_each(c, source);
     if (c->m > 1)
         ask_taken(c, source, &r);
     bool spoke = r.why == ADP_WHY_PRESENT;

@@ -120,9 +120,9 @@ struct adp_reading {
  * the first one whose metrics were on the page.
  *
  * Of a pool, which is metrics with several targets (core/replicas.h), each target takes its
- * own first source; then each source is read from all series of those that took it, and of
- * several such the aggregate is made. A source of the operator's whose metrics no target has
- * alone is read from all. */
+ * own first source; then each source is read from all series of those that took it (one that
+ * adp_expr_chooses_once from each by itself), and of several such the aggregate is made. A
+ * source of the operator's whose metrics no target has alone is read from all. */
 void adp_signals_read(const struct adp_signals *set, const struct adp_moment *moment,
                       uint64_t now_ns, double wall_s, struct adp_scratch *scratch,
                       struct adp_reading *readings);
