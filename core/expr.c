@@ -572,11 +572,78 @@ static int read_sum(struct reader *r)
     return rc;
 }
 
+static uint32_t operands(enum adp_step_kind kind)
+{
+    switch (kind) {
+    case ADP_STEP_NUMBER:
+    case ADP_STEP_SERIES:
+    case ADP_STEP_DELTA:
+    case ADP_STEP_RATE:
+    case ADP_STEP_LABEL:
+    case ADP_STEP_QUANTILE:
+        return 0;
+    case ADP_STEP_NEGATE:
+    case ADP_STEP_FOLD:
+        return 1;
+    default:
+        return 2;
+    }
+}
+
+/* The step behind which the operand begins that step `last` makes. */
+static uint32_t before_operand(const struct adp_step *steps, uint32_t last)
+{
+    uint32_t i = last;
+    for (uint32_t wanted = operands(steps[i].kind); wanted;)
+        wanted = wanted - 1 + operands(steps[--i].kind);
+    return i - 1;
+}
+
+/* From the end on: what the source yields, and what it is only folded or chosen from. */
+static void find_ends(struct adp_step *steps, uint32_t n)
+{
+    steps[n - 1].ends = true;
+    for (uint32_t i = n; i-- > 1;) {
+        if (!steps[i].ends)
+            continue;
+        if (steps[i].kind == ADP_STEP_FOLD || steps[i].kind == ADP_STEP_EITHER)
+            steps[i - 1].ends = true;
+        if (steps[i].kind == ADP_STEP_EITHER)
+            steps[before_operand(steps, i - 1)].ends = true;
+    }
+}
+
+/* Whether some either() has a side without labels. */
+static bool chooses_once(const struct adp_step *steps, uint32_t n)
+{
+    bool bare[ADP_EXPR_STEPS]; /* a stack: what waits has no labels */
+    uint32_t top = 0;
+    bool once = false;
+    for (uint32_t i = 0; i < n; i++) {
+        enum adp_step_kind kind = steps[i].kind;
+        bool one = kind == ADP_STEP_NUMBER || kind == ADP_STEP_QUANTILE ||
+                   kind == ADP_STEP_FOLD || kind == ADP_STEP_SHARE;
+        if (operands(kind) == 0) {
+            bare[top++] = one;
+            continue;
+        }
+        if (operands(kind) == 2) {
+            top--;
+            once = once || (kind == ADP_STEP_EITHER && (bare[top] || bare[top - 1]));
+            bare[top - 1] = bare[top - 1] && bare[top];
+        }
+        bare[top - 1] = bare[top - 1] || one;
+    }
+    return once;
+}
+
 static int read_expression(struct reader *r)
 {
     int rc = read_sum(r);
     if (rc)
         return rc;
+    find_ends(r->expr->steps, r->expr->n_steps);
+    r->expr->once = chooses_once(r->expr->steps, r->expr->n_steps);
     if (next(r))
         return refuse(r, r->at, "the expression cannot go on here",
                       "+, -, *, / or the end");
@@ -705,6 +772,11 @@ void adp_expr_destroy(struct adp_expr *expr)
 void adp_expr_hold(struct adp_expr *expr, double least)
 {
     expr->least = least;
+}
+
+bool adp_expr_chooses_once(const struct adp_expr *expr)
+{
+    return expr->once;
 }
 
 const char *adp_expr_text(const struct adp_expr *expr)

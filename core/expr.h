@@ -8,14 +8,19 @@
  *   expr:    + - * / and parentheses over numbers, selectors, and the functions
  *            delta(selector), rate(selector): growth since the snapshot before, per
  *            series (and per second, of the time between its own two measurements); a
- *            series measured once, or that went down (a reset), is absent. A reset seen
- *            in one counter of a source holds for all its counters with the same labels.
+ *            series measured once, or not in that snapshot, or that went down (a reset), is
+ *            absent. A reset seen in one counter of a source holds for all its counters
+ *            with the same labels.
  *            sum(e) max(e) min(e) mean(e): over the series of e
  *            share(part, whole): the sum of part over the sum of whole, over the series
  *            that have both with equal labels; one of which the part is no part (below 0,
  *            or above its whole) is skipped
  *            either(e, f): the series of e, and of f those whose labels none of e has, or
- *            none that is sane
+ *            none that is sane: that has a value, no less than parts may be
+ *            (adp_expr_hold), and in the signal's range where the source yields it as it
+ *            is, folded, or chosen from by another either. What is calculated with has
+ *            another scale: the e of either(e, f) / 100 may be 90 where the range is 0
+ *            to 1
  *            quantile(q, selector): of a histogram, named without its _bucket: from what
  *            its buckets grew by since the snapshot before, merged over its series at the
  *            bounds that all of them have, linear between two of these (as Prometheus has
@@ -74,7 +79,8 @@ enum adp_why {
     ADP_WHY_OUT_OF_RANGE, /* outside the signal's range */
     ADP_WHY_NOT_FINITE,   /* NaN or infinite */
     ADP_WHY_DIVISOR_ZERO,
-    ADP_WHY_FIRST_SAMPLE,  /* a counter seen once: no growth is known yet */
+    ADP_WHY_FIRST_SAMPLE, /* a counter seen once, or not when the snapshot before was taken: */
+                          /* no growth is known yet */
     ADP_WHY_COUNTER_RESET, /* a counter that went down */
     ADP_WHY_BLANK,         /* what its exporter prints for "no reading" */
     ADP_WHY_ASLEEP,        /* of an engine that sleeps: its gauges are no headroom */
@@ -96,7 +102,8 @@ const char *adp_why_word(enum adp_why why); /* "never_supplied", …; "present" 
 const char *adp_aggregate_word(enum adp_aggregate aggregate); /* "max", …; "none" */
 
 /* A metric's other name, tried when the first is not on the page; of several with one
- * `from`, the first that is. */
+ * `from`, the first that is. Where replicas are asked for, each of them has the first of
+ * these names that is among its own series. */
 struct adp_rename {
     const char *from, *to;
 };
@@ -170,7 +177,8 @@ struct adp_moment {
     bool
         restarted; /* the whole page's process did, since `before`: all counters began anew */
     const struct adp_str *replicas; /* only series of these (core/replicas.h), "" being */
-    uint32_t n_replicas;            /* those without a target; 0: all series */
+    uint32_t n_replicas; /* those without a target; 0: all series. With renames */
+                         /* ADP_MAX_REPLICAS + 1 at most; more: TOO_MANY */
     bool dated; /* series with a time of their own outside of these two are STALE */
     double oldest_s, newest_s;
 };
@@ -184,6 +192,10 @@ bool adp_expr_leads(const struct adp_expr *expr, uint32_t i);
  * first such name, or NULL. */
 bool adp_expr_supplied(const struct adp_expr *expr, const struct adp_moment *moment,
                        const char **ret_missing);
+
+/* True where an either() takes one side for all series at once, since a side has no labels:
+ * read from several targets together it would leave out who has the other side only. [any] */
+bool adp_expr_chooses_once(const struct adp_expr *expr);
 
 struct adp_value {
     double value;             /* garbage unless the return is ADP_WHY_PRESENT */
@@ -203,7 +215,8 @@ struct adp_value {
 
 /* Evaluates over one moment; series of the result outside [lo, hi] are skipped, then the
  * rest aggregated, then the aggregate itself held against the range. A metric that is not
- * on the page makes the whole source NEVER_SUPPLIED. Allocates nothing. [hot] per
+ * on the page makes the whole source NEVER_SUPPLIED, and so does a page, or replicas, with
+ * none of its metrics, whatever number either() has in their place. Allocates nothing. [hot] per
  * scratch. */
 enum adp_why adp_expr_evaluate(const struct adp_expr *expr,
                                const struct adp_moment *moment,

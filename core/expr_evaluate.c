@@ -70,6 +70,8 @@ struct run {
     const struct adp_series *asked; /* when was it made anew? */
     bool anew;                      /* the answer */
     bool is_outside;                /* value->outside is told */
+    bool any;                       /* something asked for has one of its metrics */
+    double lo, hi;                  /* of the signal */
 };
 
 int adp_scratch_create(struct adp_scratch **ret, uint32_t series)
@@ -224,6 +226,13 @@ static void set_value(struct element *e, double value)
     e->why = isfinite(value) ? ADP_WHY_PRESENT : ADP_WHY_NOT_FINITE;
 }
 
+static enum adp_why judge(double value, double lo, double hi)
+{
+    if (!isfinite(value))
+        return ADP_WHY_NOT_FINITE;
+    return value < lo || value > hi ? ADP_WHY_OUT_OF_RANGE : ADP_WHY_PRESENT;
+}
+
 /* Below what parts of this source may be: no sum or product makes sense of it. */
 static void hold_up(struct run *run, struct element *e)
 {
@@ -323,18 +332,35 @@ static enum adp_why add_element(struct run *run, struct element e)
 
 /* ---- selectors ---- */
 
-/* The first series of the selector's name, or of what the page calls it. */
-static uint32_t first_series(const struct adp_moment *moment,
-                             const struct adp_selector *selector)
+/* The first series of the next name that the page has: the selector's own, then what else it
+ * may be called, in order. *at is 0 at first. */
+static uint32_t next_name(const struct adp_moment *moment,
+                          const struct adp_selector *selector, uint32_t *at)
 {
-    uint32_t i = adp_metrics_find_hashed(moment->now, selector->name, selector->name_len,
-                                         selector->hash);
-    for (uint32_t r = 0; i == ADP_NO_SERIES && r < moment->n_renames; r++) {
-        const struct adp_rename *rename = &moment->renames[r];
+    uint32_t i = ADP_NO_SERIES;
+    if (!*at)
+        i = adp_metrics_find_hashed(moment->now, selector->name, selector->name_len,
+                                    selector->hash);
+    *at += !*at;
+    while (i == ADP_NO_SERIES && *at <= moment->n_renames) {
+        const struct adp_rename *rename = &moment->renames[(*at)++ - 1];
         if (strcmp(rename->from, selector->name) == 0)
             i = adp_metrics_find(moment->now, rename->to, strlen(rename->to));
     }
     return i;
+}
+
+static uint32_t first_series(const struct adp_moment *moment,
+                             const struct adp_selector *selector)
+{
+    uint32_t at = 0;
+    return next_name(moment, selector, &at);
+}
+
+/* Whether a name is chosen replica by replica: only where there are other names. */
+static bool has_names_of_its_own(const struct adp_moment *moment)
+{
+    return moment->n_renames && moment->n_replicas;
 }
 
 /* What is there, step by step, as values would be. */
@@ -517,6 +543,23 @@ static enum adp_why grow(struct run *run, const struct adp_series *series, doubl
     return ADP_WHY_PRESENT;
 }
 
+/* Whether the selector's counter with the labels of `as` went down. */
+static bool has_restarted(struct run *run, const struct adp_selector *selector,
+                          const struct adp_series *as)
+{
+    const struct adp_series *other = NULL;
+    uint32_t at = 0, first;
+    while (!other && (first = next_name(run->moment, selector, &at)) != ADP_NO_SERIES) {
+        struct adp_series probe = *as;
+        probe.name = adp_metrics_at(run->moment->now, first)->name;
+        other = adp_metrics_same(run->moment->now, &probe);
+        if (!has_names_of_its_own(run->moment))
+            break;
+    }
+    double growth, elapsed_s;
+    return other && grow(run, other, &growth, &elapsed_s) == ADP_WHY_COUNTER_RESET;
+}
+
 /* True when another counter of the source, with the same labels, went down: its engine
  * restarted, and this one has only grown past its old value since. Used, it would make a
  * ratio of the two halves of different intervals. */
@@ -527,14 +570,7 @@ static bool restarted(struct run *run, const struct adp_step *self,
         const struct adp_step *step = &run->expr->steps[i];
         if (step == self || (step->kind != ADP_STEP_DELTA && step->kind != ADP_STEP_RATE))
             continue;
-        uint32_t first = first_series(run->moment, &run->expr->selectors[step->selector]);
-        if (first == ADP_NO_SERIES)
-            continue;
-        struct adp_series probe = *series;
-        probe.name = adp_metrics_at(run->moment->now, first)->name;
-        const struct adp_series *other = adp_metrics_same(run->moment->now, &probe);
-        double growth, elapsed_s;
-        if (other && grow(run, other, &growth, &elapsed_s) == ADP_WHY_COUNTER_RESET)
+        if (has_restarted(run, &run->expr->selectors[step->selector], series))
             return true;
     }
     return false;
@@ -641,15 +677,34 @@ static enum adp_why judge_time(struct run *run, double time_s)
     return ADP_WHY_STALE;
 }
 
-static enum adp_why push_series(struct run *run, const struct adp_step *step)
+/* Replicas by the name that they have for a metric: a bit each, in the order of the moment. */
+enum { NAMED_WORDS = (ADP_MAX_REPLICAS + 1 + 63) / 64 };
+struct named {
+    uint64_t before[NAMED_WORDS]; /* under a name that was read already */
+    uint64_t now[NAMED_WORDS];    /* under the one that is being read */
+};
+
+/* Notes that the replica has the name; true if it is the first that it has. */
+static bool is_first_name(struct named *named, uint32_t replica)
+{
+    uint64_t bit = UINT64_C(1) << replica % 64;
+    named->now[replica / 64] |= bit;
+    return !(named->before[replica / 64] & bit);
+}
+
+/* `from`: the first series of a name. `named`: whose names are told apart; NULL: all have
+ * this one. */
+static enum adp_why add_series(struct run *run, const struct adp_step *step,
+                               uint32_t from, struct named *named)
 {
     const struct adp_selector *selector = &run->expr->selectors[step->selector];
     const struct adp_series *series;
-    push(run);
-    for (uint32_t i = first_series(run->moment, selector); i != ADP_NO_SERIES;
-         i = series->next) {
+    for (uint32_t i = from; i != ADP_NO_SERIES; i = series->next) {
         series = adp_metrics_at(run->moment->now, i);
-        if (!is_asked(run, series) || !selects(selector, series))
+        if (!is_asked(run, series))
+            continue;
+        run->any = true;
+        if ((named && !is_first_name(named, run->replica)) || !selects(selector, series))
             continue;
         struct element e = { .series = series,
                              .from = selector,
@@ -667,6 +722,27 @@ static enum adp_why push_series(struct run *run, const struct adp_step *step)
             return why;
     }
     return ADP_WHY_PRESENT;
+}
+
+static enum adp_why push_series(struct run *run, const struct adp_step *step)
+{
+    const struct adp_moment *moment = run->moment;
+    const struct adp_selector *selector = &run->expr->selectors[step->selector];
+    push(run);
+    if (!has_names_of_its_own(moment))
+        return add_series(run, step, first_series(moment, selector), NULL);
+    if (moment->n_replicas > ADP_MAX_REPLICAS + 1)
+        return ADP_WHY_TOO_MANY;
+    struct named named = { 0 };
+    enum adp_why why = ADP_WHY_PRESENT;
+    for (uint32_t at = 0, first;
+         why == ADP_WHY_PRESENT &&
+         (first = next_name(moment, selector, &at)) != ADP_NO_SERIES;) {
+        why = add_series(run, step, first, &named);
+        for (int i = 0; i < NAMED_WORDS; i++)
+            named.before[i] |= named.now[i];
+    }
+    return why;
 }
 
 /* ---- arithmetic ---- */
@@ -807,16 +883,32 @@ static void choose_by_labels(struct element *as, uint32_t n_a, struct element *b
     }
 }
 
-/* Of two elements of the same labels the first, or where that has no value the second; where
- * one side has no labels, one side. Both vectors lie one behind the other: what is left out
- * is closed up. */
-static enum adp_why either(struct run *run)
+/* What is chosen from is sane where it is no less than parts may be, and in the signal's range
+ * where `ends`: what is chosen is held against that anyhow. */
+static void judge_choice(struct run *run, struct element *e, uint32_t n, bool ends)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        hold_up(run, &e[i]);
+        if (!ends || e[i].why != ADP_WHY_PRESENT)
+            continue;
+        e[i].why = judge(e[i].value, run->lo, run->hi);
+        if (e[i].why == ADP_WHY_OUT_OF_RANGE)
+            note_outside(run, e[i].value);
+    }
+}
+
+/* Of two elements of the same labels the first, or where that has no sane value the second;
+ * where one side has no labels, one side. Both vectors lie one behind the other: what is left
+ * out is closed up. */
+static enum adp_why either(struct run *run, bool ends)
 {
     struct vector b = *top(run);
     run->scratch->n_vectors--;
     struct vector a = *top(run);
     struct element *as = elements_of(run, &a), *bs = elements_of(run, &b);
     uint32_t kept = 0;
+    judge_choice(run, as, a.n, ends);
+    judge_choice(run, bs, b.n, ends);
     if (a.n && b.n && as->series && bs->series) {
         choose_by_labels(as, a.n, bs, b.n);
     } else if (a.n && b.n) {
@@ -1247,13 +1339,6 @@ static void name_differences(const struct element *e, uint32_t n, struct adp_val
     print_differences(&d, value->differ, sizeof value->differ);
 }
 
-static enum adp_why judge(double value, double lo, double hi)
-{
-    if (!isfinite(value))
-        return ADP_WHY_NOT_FINITE;
-    return value < lo || value > hi ? ADP_WHY_OUT_OF_RANGE : ADP_WHY_PRESENT;
-}
-
 /* Nothing was judged: then nothing was skipped either. */
 static enum adp_why not_judged(struct adp_value *value, enum adp_why why)
 {
@@ -1334,7 +1419,7 @@ static enum adp_why run_step(struct run *run, const struct adp_step *step)
         fold_shares(run);
         return ADP_WHY_PRESENT;
     case ADP_STEP_EITHER:
-        return either(run);
+        return either(run, step->ends);
     default:
         operate(run, step->kind);
         return ADP_WHY_PRESENT;
@@ -1358,7 +1443,12 @@ enum adp_why adp_expr_evaluate(const struct adp_expr *expr,
                                enum adp_aggregate aggregate, double lo, double hi,
                                struct adp_scratch *scratch, struct adp_value *ret)
 {
-    struct run run = { .expr = expr, .moment = moment, .scratch = scratch, .value = ret };
+    struct run run = { .expr = expr,
+                       .moment = moment,
+                       .scratch = scratch,
+                       .value = ret,
+                       .lo = lo,
+                       .hi = hi };
     clear_value(ret);
     if (!moment->now)
         return ADP_WHY_NO_SNAPSHOT;
@@ -1369,5 +1459,7 @@ enum adp_why adp_expr_evaluate(const struct adp_expr *expr,
         if (why != ADP_WHY_PRESENT)
             return not_judged(ret, why);
     }
+    if (!run.any)
+        return not_judged(ret, ADP_WHY_NEVER_SUPPLIED);
     return settle(&run, aggregate, lo, hi);
 }

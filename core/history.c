@@ -445,7 +445,16 @@ static bool is_alone(const struct adp_metrics *m, const struct adp_series *s)
     return true;
 }
 
-/* A page's own process that started anew is the whole page, a target's is that target. */
+static bool has_targets(const struct adp_metrics *m)
+{
+    for (uint32_t i = 0; i < adp_metrics_count(m); i++)
+        if (adp_replica_of(adp_metrics_at(m, i)).n)
+            return true;
+    return false;
+}
+
+/* A page's own process that started anew is the whole page, a target's is that target; and
+ * beside targets what has none is one more. */
 static void compare_starts(struct adp_history *h, const struct adp_metrics *page,
                            const struct page *than, uint64_t now_ns)
 {
@@ -459,9 +468,9 @@ static void compare_starts(struct adp_history *h, const struct adp_metrics *page
             s->value == old->value || !is_alone(page, s) || !is_alone(than->metrics, old))
             continue;
         struct adp_str target = adp_replica_of(s);
-        if (!target.n && n == 1)
+        if (!target.n && !has_targets(page))
             h->restarted = true;
-        else if (target.n)
+        else
             mark(h,
                  (struct adp_doubt) { .of = adp_target_key(target),
                                       .prefix = "",

@@ -567,11 +567,13 @@ static void take_group(struct choosing *c, uint32_t group)
     c->who[c->m++] = (uint16_t)group;
 }
 
-/* Asks a source of those that were taken. */
+/* Asks a source of those that were taken. Of all it is asked without their names, which costs
+ * less, where nobody may have a name of its own for a metric. */
 static bool ask_taken(struct choosing *c, uint32_t source, struct adp_reading *ret)
 {
+    bool all = c->m == c->pool->n && !c->moment.n_renames;
     c->moment.replicas = c->some;
-    c->moment.n_replicas = c->m == c->pool->n ? 0 : c->m;
+    c->moment.n_replicas = all ? 0 : c->m;
     return ask(c->signal, source, &c->moment, c->now_ns, c->wall_s, c->scratch, ret);
 }
 
@@ -706,6 +708,19 @@ static bool ask_across(struct choosing *c, uint32_t source)
     return !last;
 }
 
+/* Of those that were taken each by itself: together they would leave some out. */
+static bool add_each(struct choosing *c, uint32_t source)
+{
+    for (uint32_t i = 0; i < c->m; i++) {
+        struct adp_reading r;
+        ask_one(c, source, c->who[i], &r);
+        c->state[c->who[i]] = SPOKE;
+        if (!add_reading(c, c->signal->sources[source].aggregate, &r))
+            return false;
+    }
+    return true;
+}
+
 /* False: the signal's reading is made. */
 static bool ask_source(struct choosing *c, uint32_t source)
 {
@@ -717,6 +732,8 @@ static bool ask_source(struct choosing *c, uint32_t source)
         return ask_across(c, source);
     if (!c->m)
         return true;
+    if (c->m > 1 && adp_expr_chooses_once(c->signal->sources[source].expr))
+        return add_each(c, source);
     if (c->m > 1)
         ask_taken(c, source, &r);
     bool spoke = r.why == ADP_WHY_PRESENT;
@@ -790,8 +807,19 @@ static void read_pool(struct choosing *c, const struct signal *signal, uint64_t 
     judge_pool(signal, ret);
 }
 
-/* A pool of more targets than have names here is not read: which of them a reading left out
- * could not be told. */
+/* False: there are more than have names here. Such a pool is not read: which of them a reading
+ * left out could not be told. */
+static bool list_targets(const struct adp_bound *bound, const struct adp_metrics *metrics,
+                         struct pool *ret)
+{
+    ret->n = adp_replicas_names(metrics, ret->names);
+    if (ret->n > ADP_MAX_REPLICAS)
+        return false;
+    if (bound->loose)
+        ret->names[ret->n++] = (struct adp_str) { .p = "", .n = 0 };
+    return true;
+}
+
 static void read_pools(const struct adp_signals *set, const struct adp_bound *bound,
                        const struct adp_moment *own, uint64_t now_ns, double wall_s,
                        struct adp_scratch *scratch, struct adp_reading *readings)
@@ -802,10 +830,7 @@ static void read_pools(const struct adp_signals *set, const struct adp_bound *bo
                           .now_ns = now_ns,
                           .wall_s = wall_s,
                           .scratch = scratch };
-    pool.n = adp_replicas_names(own->now, pool.names);
-    bool fits = pool.n <= ADP_MAX_REPLICAS;
-    if (fits && bound->loose)
-        pool.names[pool.n++] = (struct adp_str) { .p = "", .n = 0 };
+    bool fits = list_targets(bound, own->now, &pool);
     for (uint32_t i = 0; i < set->n; i++)
         if (fits)
             read_pool(&c, &set->signals[i], bound->there[i], &readings[i]);
@@ -962,6 +987,65 @@ void adp_signals_read_replicas(const struct adp_signals *set,
         own.n_replicas = 1;
         read_replica(set, bound, &own, now_ns, wall_s, scratch, row, table);
     }
+}
+
+/* ---- the least of one engine ---- */
+
+static bool read_least(const struct signal *signal, uint64_t there, struct choosing *c,
+                       double *ret)
+{
+    struct adp_reading r;
+    read_signal(signal, there, &c->moment, c->now_ns, c->wall_s, c->scratch, &r);
+    if (r.why == ADP_WHY_PRESENT)
+        *ret = r.value;
+    return r.why == ADP_WHY_PRESENT;
+}
+
+/* Of each target by itself; of metrics that no target has alone, of all. */
+static bool read_least_of_pool(const struct signal *signal, uint64_t there,
+                               struct choosing *c, double *ret)
+{
+    bool any = false;
+    for (uint32_t g = 0; g < c->pool->n; g++) {
+        double value;
+        c->moment.replicas = &c->pool->names[g];
+        c->moment.n_replicas = 1;
+        if (!read_least(signal, there, c, &value))
+            continue;
+        *ret = any && *ret < value ? *ret : value;
+        any = true;
+    }
+    if (any)
+        return true;
+    struct adp_reading r;
+    read_pool(c, signal, there, &r);
+    if (r.why == ADP_WHY_PRESENT)
+        *ret = r.value;
+    return r.why == ADP_WHY_PRESENT;
+}
+
+bool adp_signals_least(const struct adp_signals *set, const struct adp_bound *bound,
+                       const struct adp_moment *moment, uint32_t signal, uint64_t now_ns,
+                       double wall_s, struct adp_scratch *scratch, double *ret)
+{
+    struct signal least = set->signals[signal];
+    struct pool pool;
+    struct choosing c = { .pool = &pool,
+                          .moment = own_moment(set, moment, scratch),
+                          .now_ns = now_ns,
+                          .wall_s = wall_s,
+                          .scratch = scratch };
+    if (!moment->now)
+        return false;
+    for (uint32_t k = 0; k < least.n_sources; k++) {
+        enum adp_aggregate *how = &least.sources[k].aggregate;
+        if (!is_for_one(*how) && *how != ADP_AGG_LAST)
+            *how = ADP_AGG_MIN;
+    }
+    if (!bound->pool)
+        return read_least(&least, bound->there[signal], &c, ret);
+    return list_targets(bound, moment->now, &pool) &&
+           read_least_of_pool(&least, bound->there[signal], &c, ret);
 }
 
 /* ---- explaining ---- */

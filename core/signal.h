@@ -120,9 +120,9 @@ struct adp_reading {
  * the first one whose metrics were on the page.
  *
  * Of a pool, which is metrics with several targets (core/replicas.h), each target takes its
- * own first source; then each source is read from all series of those that took it, and of
- * several such the aggregate is made. A source of the operator's whose metrics no target has
- * alone is read from all. */
+ * own first source; then each source is read from all series of those that took it (one that
+ * adp_expr_chooses_once from each by itself), and of several such the aggregate is made. A
+ * source of the operator's whose metrics no target has alone is read from all. */
 void adp_signals_read(const struct adp_signals *set, const struct adp_moment *moment,
                       uint64_t now_ns, double wall_s, struct adp_scratch *scratch,
                       struct adp_reading *readings);
@@ -151,6 +151,14 @@ void adp_signals_read_replicas(const struct adp_signals *set,
                                const struct adp_moment *moment, uint64_t now_ns,
                                double wall_s, struct adp_scratch *scratch,
                                const struct adp_str *names, struct adp_replicas *table);
+
+/* The least that one engine tells of a signal whose reading counts several together: of what
+ * the reading counts, each target by its own source, so that who sleeps or is too old is left
+ * out. One number that a source makes of several, as sum(x), is one engine's here. False:
+ * there is no reading. [hot] */
+bool adp_signals_least(const struct adp_signals *set, const struct adp_bound *bound,
+                       const struct adp_moment *moment, uint32_t signal, uint64_t now_ns,
+                       double wall_s, struct adp_scratch *scratch, double *ret);
 
 /* For a signal that no source supplies: the source that would come nearest on this page,
  * and the metric that it lacks. Nearest is the one with most of its metrics there; of

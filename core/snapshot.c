@@ -362,6 +362,22 @@ int adp_publisher_publish(struct adp_publisher *publisher,
     return note_ambiguous(p, signals, adp_signals_count(signals), err);
 }
 
+bool adp_publisher_least(struct adp_publisher *publisher,
+                         const struct adp_signals *signals, uint32_t signal, double *ret)
+{
+    struct adp_publisher *p = publisher;
+    struct adp_moment moment;
+    struct adp_bound bound;
+    uint64_t measured_ns;
+    const struct adp_metrics *page = adp_history_last(p->history, &measured_ns);
+    if (!page)
+        return false;
+    adp_history_look(p->history, page, measured_ns, &moment);
+    adp_signals_bind(signals, page, &bound);
+    return adp_signals_least(signals, &bound, &moment, signal, measured_ns,
+                             (double)p->last_wall_ns * 1e-9, p->scratch, ret);
+}
+
 void adp_publisher_forget(struct adp_publisher *publisher, uint64_t generation)
 {
     atomic_store_explicit(adp_region_current(publisher->region, generation), 0,

@@ -74,6 +74,11 @@ void adp_publisher_forget(struct adp_publisher *publisher, uint64_t generation);
 /* The readings of the last publish, by index in the set; NULL before the first. */
 const struct adp_reading *adp_publisher_readings(const struct adp_publisher *publisher);
 
+/* The least that one engine tells of a signal (adp_signals_least), of the metrics published
+ * last, as they were then. False: none. [control] */
+bool adp_publisher_least(struct adp_publisher *publisher,
+                         const struct adp_signals *signals, uint32_t signal, double *ret);
+
 /* Records the texts that a generation's decisions share (core/record.h); `texts` is the
  * packed list. ADP_EFULL: the control lane is full. [control] */
 int adp_publisher_generation(struct adp_publisher *publisher, uint32_t generation,

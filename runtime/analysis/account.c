@@ -13,22 +13,47 @@
 
 /* --- what both say --- */
 
-static const char *text_of(const struct adp_account *a, uint32_t signal, uint32_t source)
-{
-    return adp_expr_text(adp_signals_source(a->set, signal, source, NULL));
-}
-
 static const char *source_text(const struct adp_account *a, uint32_t signal)
 {
     int32_t source = a->reading[signal].source;
-    return source < 0 ? NULL : text_of(a, signal, (uint32_t)source);
+    return source < 0 ? NULL
+                      : adp_expr_text(
+                            adp_signals_source(a->set, signal, (uint32_t)source, NULL));
 }
 
-/* Those of a pool's other targets; a bit each. */
-static uint64_t other_sources(const struct adp_reading *r)
+/* The sources that supplied it are bits; takes the lowest of them and gives its text. */
+static const char *take_source(const struct adp_signals *set, uint32_t signal,
+                               uint64_t *left)
 {
-    return r->source < 0 || r->source >= 64 ? 0
-                                            : r->sources & ~(UINT64_C(1) << r->source);
+    uint32_t source = (uint32_t)__builtin_ctzll(*left);
+    *left &= *left - 1;
+    return adp_expr_text(adp_signals_source(set, signal, source, NULL));
+}
+
+void adp_account_put_sources(FILE *to, const struct adp_signals *set, uint32_t signal,
+                             const struct adp_reading *reading)
+{
+    uint64_t left = reading->sources;
+    for (const char *glue = ""; left; glue = " and ")
+        adp_page_put(to, "%s%s", glue, take_source(set, signal, &left));
+}
+
+void adp_account_key_sources(struct adp_line *to, const struct adp_signals *set,
+                             uint32_t signal, const struct adp_reading *reading)
+{
+    static const char glue[] = " and ";
+    uint64_t left = reading->sources;
+    if (!left) {
+        adp_line_key_text(to, "source", NULL);
+        return;
+    }
+    adp_line_key(to, "source");
+    adp_line_puts(to, "\"");
+    while (left) {
+        const char *text = take_source(set, signal, &left);
+        adp_line_escaped(to, text, strlen(text));
+        adp_line_puts(to, left ? glue : "\"");
+    }
 }
 
 /* What would feed an absent signal: of its nearest source what the page lacks. False: none
@@ -60,9 +85,8 @@ static void print_skipped(FILE *to, const struct adp_reading *r)
 static void print_present(FILE *to, const struct adp_account *a, uint32_t i)
 {
     const struct adp_reading *r = &a->reading[i];
-    adp_page_put(to, "from %s", source_text(a, i));
-    for (uint64_t more = other_sources(r); more; more &= more - 1)
-        adp_page_put(to, " and %s", text_of(a, i, (uint32_t)__builtin_ctzll(more)));
+    adp_page_put(to, "from ");
+    adp_account_put_sources(to, a->set, i, r);
     adp_page_put(to, "  (%u series", r->taken);
     print_skipped(to, r);
     if (r->age_s > 0)
@@ -154,29 +178,6 @@ static void put_skipped(struct adp_line *to, const struct adp_reading *r)
     adp_line_puts(to, "}");
 }
 
-/* All in one text, as people are told. */
-static void put_source(struct adp_line *to, const struct adp_account *a, uint32_t i)
-{
-    const struct adp_reading *r = &a->reading[i];
-    uint64_t more = other_sources(r);
-    struct adp_line all;
-    if (!more || r->why != ADP_WHY_PRESENT) {
-        adp_line_key_text(to, "source",
-                          r->why == ADP_WHY_PRESENT ? source_text(a, i) : NULL);
-        return;
-    }
-    adp_line_init(&all);
-    adp_line_puts(&all, source_text(a, i));
-    for (; more; more &= more - 1) {
-        adp_line_puts(&all, " and ");
-        adp_line_puts(&all, text_of(a, i, (uint32_t)__builtin_ctzll(more)));
-    }
-    adp_line_key(to, "source");
-    adp_line_string(to, all.text ? all.text : "", all.len);
-    to->broken = to->broken || all.broken;
-    adp_line_finish(&all);
-}
-
 static void put_reading(struct adp_line *to, const struct adp_account *a, uint32_t i)
 {
     const struct adp_reading *r = &a->reading[i];
@@ -187,7 +188,7 @@ static void put_reading(struct adp_line *to, const struct adp_account *a, uint32
     adp_line_puts(to, "{");
     adp_line_key_number(to, "value", present ? r->value : (double)NAN);
     adp_line_key_text(to, "unit", adp_signals_unit(a->set, i));
-    put_source(to, a, i);
+    adp_account_key_sources(to, a->set, i, r);
     adp_line_key_text(to, "why", present ? NULL : adp_why_word(r->why));
     adp_line_key_u64(to, "series", present ? r->taken : 0);
     put_skipped(to, r);

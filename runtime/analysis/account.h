@@ -4,6 +4,7 @@
 #ifndef ADP_ANALYSIS_ACCOUNT_H
 #define ADP_ANALYSIS_ACCOUNT_H
 
+#include "core/line.h"
 #include "core/signal.h"
 
 #include <stdio.h>
@@ -21,6 +22,13 @@ struct adp_account {
 void adp_account_print(const struct adp_account *account, FILE *to);
 /* ADP_ENOMEM: nothing was written. */
 int adp_account_json(const struct adp_account *account, FILE *to);
+
+/* The sources that supplied a reading, "a and b": several only of a pool, of which each target
+ * takes its own. For people; and for machines as the key "source", null where none did. */
+void adp_account_put_sources(FILE *to, const struct adp_signals *set, uint32_t signal,
+                             const struct adp_reading *reading);
+void adp_account_key_sources(struct adp_line *to, const struct adp_signals *set,
+                             uint32_t signal, const struct adp_reading *reading);
 
 /* The signals themselves. */
 void adp_account_print_set(const struct adp_signals *set, FILE *to);

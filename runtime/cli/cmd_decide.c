@@ -5,7 +5,6 @@
  * Parses, reads the pages, asks the host; what comes out is explain.c's. */
 #include "core/error.h"
 #include "core/number.h"
-#include "core/promtext.h"
 #include "runtime/cli/args.h"
 #include "runtime/cli/explain.h"
 #include "runtime/cli/page_file.h"
@@ -276,39 +275,12 @@ static int answer(const struct adp_explained *e, const struct asked *asked,
     return code < 0 ? adp_error_set(err, code, "out of memory") : 0;
 }
 
-/* What kv_capacity's source tells of the least engine: the signal itself is their sum. */
-static double least_capacity(const adp_runtime *runtime, const struct page *page)
+/* The signal itself is the sum of all engines; 0: not known. */
+static double least_capacity(adp_runtime *runtime)
 {
-    const struct adp_signals *set = adp_host_config(runtime)->signals;
-    const struct adp_reading *readings = adp_host_readings(runtime);
-    int at = adp_signals_find(set, "kv_capacity");
-    if (at < 0 || !readings || readings[at].why != ADP_WHY_PRESENT ||
-        readings[at].source < 0 ||
-        (uint32_t)readings[at].source >= adp_signals_sources(set, (uint32_t)at))
-        return 0;
-    const struct adp_expr *source =
-        adp_signals_source(set, (uint32_t)at, (uint32_t)readings[at].source, NULL);
-    struct adp_rename renames[ADP_MAX_RENAMES];
-    struct adp_moment moment = { .renames = renames,
-                                 .n_renames = adp_signals_renames(set) };
-    for (uint32_t i = 0; i < moment.n_renames; i++)
-        renames[i] = adp_signals_renamed(set, i);
-    struct adp_metrics *metrics = NULL;
-    struct adp_scratch *scratch = NULL;
-    struct adp_value value;
-    double lo, hi, least = 0;
-    adp_signals_range(set, (uint32_t)at, &lo, &hi);
-    if (adp_metrics_create(&metrics) == 0 &&
-        adp_scratch_create(&scratch, ADP_PAGE_SERIES) == 0 &&
-        adp_promtext_read(metrics, page->text, page->len, NULL, NULL) == 0) {
-        moment.now = metrics;
-        if (adp_expr_evaluate(source, &moment, ADP_AGG_MIN, lo, hi, scratch, &value) ==
-            ADP_WHY_PRESENT)
-            least = value.value;
-    }
-    adp_scratch_destroy(scratch);
-    adp_metrics_destroy(metrics);
-    return least;
+    int at = adp_signals_find(adp_host_config(runtime)->signals, "kv_capacity");
+    double least = 0;
+    return at >= 0 && adp_host_least(runtime, (uint32_t)at, &least) ? least : 0;
 }
 
 static int ask(adp_runtime *runtime, struct asked *asked, struct moment *moment,
@@ -325,8 +297,7 @@ static int ask(adp_runtime *runtime, struct asked *asked, struct moment *moment,
         code = adp_lane_open(&lane, runtime, err);
     if (code < 0)
         return code;
-    if (asked->n_pages)
-        e.capacity_tokens = least_capacity(runtime, &asked->pages[asked->n_pages - 1]);
+    e.capacity_tokens = least_capacity(runtime);
     e.cut_lines = asked->cut_lines;
     code = adp_host_explain(lane, &asked->facts, &e.decision, &e.why);
     if (code < 0)

@@ -7,6 +7,7 @@
 #include "core/line.h"
 #include "core/number.h"
 #include "core/reason.h"
+#include "runtime/analysis/account.h"
 #include "runtime/analysis/page.h"
 #include "runtime/cli/say.h"
 #include "runtime/host/reach.h"
@@ -29,13 +30,10 @@ static bool is_present(const struct adp_explained *e, uint32_t signal)
     return e->why.present >> signal & 1u;
 }
 
-/* The source that supplied the signal, as written; NULL when none did. */
-static const char *source_of(const struct adp_explained *e, uint32_t signal)
+/* Present, and by sources of its own: what supplied it is known. */
+static bool has_sources(const struct adp_explained *e, uint32_t signal)
 {
-    if (!is_present(e, signal) || !e->why.readings || e->why.readings[signal].source < 0)
-        return NULL;
-    return adp_expr_text(adp_signals_source(
-        signals(e), signal, (uint32_t)e->why.readings[signal].source, NULL));
+    return is_present(e, signal) && e->why.readings && e->why.readings[signal].sources;
 }
 
 /* Why it is absent. */
@@ -228,11 +226,13 @@ static void print_signals(const struct adp_explained *e)
         if (is_present(e, i))
             adp_page_put(stdout, "%s %-16s %12s  from %s", mark, name,
                          adp_page_value(e->why.value[i]).text,
-                         source_of(e, i) ? source_of(e, i) : "the host");
+                         has_sources(e, i) ? "" : "the host");
         else
             adp_page_put(stdout, "%s %-16s %12s  absent: %s", mark, name, "--",
                          why_of(e, i));
         const struct adp_reading *r = e->why.readings ? &e->why.readings[i] : NULL;
+        if (has_sources(e, i))
+            adp_account_put_sources(stdout, signals(e), i, r);
         if (r && r->why == ADP_WHY_AMBIGUOUS && r->differ[0])
             adp_page_put(stdout, " (series differ in %s)", r->differ);
         if (r && r->why == ADP_WHY_OUT_OF_RANGE)
@@ -269,7 +269,10 @@ static void put_signals(struct adp_line *to, const struct adp_explained *e)
         adp_line_key(to, adp_signals_name(signals(e), i));
         adp_line_puts(to, "{");
         put_number(to, "value", is_present(e, i), e->why.value[i]);
-        adp_line_key_text(to, "source", source_of(e, i));
+        if (has_sources(e, i))
+            adp_account_key_sources(to, signals(e), i, &e->why.readings[i]);
+        else
+            adp_line_key_text(to, "source", NULL);
         adp_line_key_text(to, "why", is_present(e, i) ? NULL : why_of(e, i));
         adp_line_puts(to, "}");
     }

@@ -60,3 +60,17 @@ int adp_host_explain(adp_lane *lane, const adp_facts *facts, adp_decision *ret,
     adp_host_leave(rt);
     return 0;
 }
+
+bool adp_host_least(adp_runtime *rt, uint32_t signal, double *ret)
+{
+    if (adp_host_enter(rt, NULL) < 0)
+        return false;
+    const struct adp_reading *readings = adp_publisher_readings(rt->publisher);
+    bool counted =
+        readings && readings[signal].why == ADP_WHY_PRESENT && readings[signal].sources;
+    bool known =
+        counted &&
+        adp_publisher_least(rt->publisher, rt->edition->generation->signals, signal, ret);
+    adp_host_leave(rt);
+    return known;
+}

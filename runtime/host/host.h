@@ -124,6 +124,10 @@ struct adp_explanation {
     uint32_t retry_after_ms; /* of the policy's verdict; 0: none stated */
 };
 
+/* The least that one engine tells of a signal whose reading, which is there, counts several
+ * together (adp_signals_least). False: it is not from the metrics published last. [control] */
+bool adp_host_least(adp_runtime *rt, uint32_t signal, double *ret);
+
 /* adp_lane_decide, and why. [control] */
 int adp_host_explain(adp_lane *lane, const adp_facts *facts, adp_decision *ret,
                      struct adp_explanation *ret_why);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define FARTHEST_S 9e15
+#define EXPORTED   "exported_"
 
 /* In double quotes; the escapes of the text format. */
 static void put_quoted(struct adp_line *page, const char *text, size_t len)
@@ -57,9 +58,41 @@ static void put_time(struct adp_line *page, double time_s)
     adp_line_i64(page, (int64_t)floor(time_s * 1e3));
 }
 
+/* Whether it is the pool's label with so many EXPORTED before it. */
+static bool is_exported(struct adp_str name, uint32_t times)
+{
+    const size_t n = sizeof EXPORTED - 1;
+    for (; times && adp_str_begins(name, EXPORTED); times--)
+        name = (struct adp_str) { name.p + n, name.n - n };
+    return !times && adp_str_is(name, ADP_POOL_LABEL);
+}
+
+static bool has_exported(const struct adp_series *s, uint32_t times)
+{
+    for (uint32_t i = 0; i < s->n_labels; i++)
+        if (s->labels[i].value.n && is_exported(s->labels[i].name, times))
+            return true;
+    return false;
+}
+
+/* The pool's own name, which is taken, with so many EXPORTED before it. */
+static void put_label_name(struct adp_line *page, struct adp_str name, uint32_t times)
+{
+    bool own = is_exported(name, 0);
+    for (uint32_t i = 0; own && i < times; i++)
+        adp_line_puts(page, EXPORTED);
+    if (is_plain(name) && !memchr(name.p, ':', name.n))
+        adp_line_put(page, name.p, name.n);
+    else
+        put_quoted(page, name.p, name.n);
+}
+
 static void put_labels(struct adp_line *page, const struct adp_series *s,
                        const char *name, bool plain)
 {
+    uint32_t times = 0;
+    while (has_exported(s, times)) /* until it is no other's, as Prometheus does */
+        times++;
     adp_line_put(page, "{", 1);
     if (!plain) {
         put_quoted(page, s->name.p, s->name.n);
@@ -67,14 +100,9 @@ static void put_labels(struct adp_line *page, const struct adp_series *s,
     }
     for (uint32_t i = 0; i < s->n_labels; i++) {
         const struct adp_label *l = &s->labels[i];
-        bool taken = l->name.n == strlen(ADP_POOL_LABEL) &&
-                     memcmp(l->name.p, ADP_POOL_LABEL, l->name.n) == 0;
-        if (taken)
-            adp_line_puts(page, "exported_" ADP_POOL_LABEL);
-        else if (is_plain(l->name) && !memchr(l->name.p, ':', l->name.n))
-            adp_line_put(page, l->name.p, l->name.n);
-        else
-            put_quoted(page, l->name.p, l->name.n);
+        if (!l->value.n && (is_exported(l->name, 0) || is_exported(l->name, times)))
+            continue; /* tells nothing, and its name is wanted */
+        put_label_name(page, l->name, times);
         adp_line_put(page, "=", 1);
         put_quoted(page, l->value.p, l->value.n);
         adp_line_put(page, ",", 1);

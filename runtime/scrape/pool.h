@@ -10,10 +10,11 @@
 #define ADP_POOL_LABEL ADP_REPLICA_LABEL
 
 /* Appends the series of `metrics` in Prometheus' text format, each with the label
- * target="NAME"; a label of that name which is there already becomes exported_target, as
- * Prometheus itself has it. `measured_s`: when the page was measured, for series that carry
- * no timestamp of their own, in seconds since the epoch. Returns how many series are left
- * out: those that have 64 labels and a `target` of their own. */
+ * target="NAME"; a label of that name which is there already becomes exported_target, or
+ * where that is there too exported_exported_target, and so on, as Prometheus itself has it.
+ * `measured_s`: when the page was measured, for series that carry no timestamp of their own,
+ * in seconds since the epoch. Returns how many series are left out: those that have 64
+ * labels and a `target` of their own. */
 uint32_t adp_pool_write(struct adp_line *page, const struct adp_metrics *metrics,
                         const char *name, double measured_s);
 

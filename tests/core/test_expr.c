@@ -4,6 +4,7 @@
 #include "core/dictionary.h"
 
 #include "core/promtext.h"
+#include "core/replicas.h"
 #include "tests/core/failing.h"
 
 #include <check.h>
@@ -744,6 +745,40 @@ static const struct row {
       ADP_WHY_NOT_FINITE, NULL },
     { "of totals", EXPR, "either(sum(a), sum(b))", "a" E0 " 1\nb" E0 " 10\nb" E1 " 20\n",
       NULL, ADP_AGG_NONE, ANY, 0, 1, 1, 0, 0, NULL },
+    /* either, in a range of 0 to 1: what is outside gives way, label set by label set */
+    { "a first outside the range is not sane", EXPR, "either(a, b)", /* 0.4 and 0.2 */
+      "a" E0 " 1.75\nb" E0 " 0.4\na" E1 " 0.2\nb" E1 " 0.9\n", NULL, ADP_AGG_MAX,
+      FRACTION, 0, 0.4, 2, 1, ADP_WHY_OUT_OF_RANGE, NULL },
+    { "below it neither", EXPR, "either(a, b)", "a -0.5\nb 0.25\n", NULL, ADP_AGG_NONE,
+      FRACTION, 0, 0.25, 1, 1, ADP_WHY_OUT_OF_RANGE, NULL },
+    { "both outside: the first says why", EXPR, "either(a, b)", "a 1.75\nb 2\n", NULL,
+      ADP_AGG_NONE, FRACTION, ADP_WHY_OUT_OF_RANGE, 0, 0, 1, ADP_WHY_OUT_OF_RANGE, NULL },
+    { "and one without a second is skipped", EXPR, "either(a, b)",
+      "a" E0 " 1.75\na" E1 " 0.2\nb" E1 " 0.9\n", NULL, ADP_AGG_MAX, FRACTION, 0, 0.2, 1,
+      1, ADP_WHY_OUT_OF_RANGE, NULL },
+    { "folded it is the signal still", EXPR, "max(either(a, b))",
+      "a" E0 " 1.75\nb" E0 " 0.4\na" E1 " 0.2\nb" E1 " 0.9\n", NULL, ADP_AGG_NONE,
+      FRACTION, 0, 0.4, 1, 1, ADP_WHY_OUT_OF_RANGE, NULL },
+    { "and chosen from once more", EXPR, "either(a, either(b, c))",
+      "a 1.75\nb -3\nc 0.25\n", NULL, ADP_AGG_NONE, FRACTION, 0, 0.25, 1, 2,
+      ADP_WHY_OUT_OF_RANGE, NULL },
+    { "on either side", EXPR, /* of two insane the first is counted */
+      "either(either(a, b), c)", "a 1.75\nb -3\nc 0.25\n", NULL, ADP_AGG_NONE, FRACTION,
+      0, 0.25, 1, 1, ADP_WHY_OUT_OF_RANGE, NULL },
+    { "a total outside gives way to the other", EXPR,
+      "either(sum(a), sum(b))", /* 1.5; 0.75 */
+      "a" E0 " 0.5\na" E1 " 1\nb" E0 " 0.25\nb" E1 " 0.5\n", NULL, ADP_AGG_NONE, FRACTION,
+      0, 0.75, 1, 1, ADP_WHY_OUT_OF_RANGE, NULL },
+    { "what is calculated with has its own scale", EXPR, "either(a, b) / 100",
+      "a 70\nb 0.4\n", NULL, ADP_AGG_NONE, FRACTION, 0, 0.7, 1, 0, 0, NULL },
+    { "and the result has the signal's", EXPR, "either(either(a, b) / 100, c)", /* 1.7 */
+      "a 170\nb 0.4\nc 0.5\n", NULL, ADP_AGG_NONE, FRACTION, 0, 0.5, 1, 1,
+      ADP_WHY_OUT_OF_RANGE, NULL },
+    { "whatever stands beside it", EXPR, "either(c, either(a, b) / 100)", /* 0.7 */
+      "a 70\nb 0.4\nc 5\n", NULL, ADP_AGG_NONE, FRACTION, 0, 0.7, 1, 1,
+      ADP_WHY_OUT_OF_RANGE, NULL },
+    { "a negative one is another scale", EXPR, "-either(a, b)", "a -0.5\nb -0.25\n", NULL,
+      ADP_AGG_NONE, FRACTION, 0, 0.5, 1, 0, 0, NULL },
 
     /* histograms: 10 observations up to 1, 40 up to 2, 50 up to 4 */
     { "a quantile between two bounds", EXPR, "quantile(0.75, h)",
@@ -1035,6 +1070,36 @@ START_TEST(a_counter_under_another_name_grows_too)
     ck_assert_double_eq(v.value, 2);
     adp_scratch_destroy(scratch);
     adp_metrics_destroy(before);
+    adp_metrics_destroy(now);
+    adp_expr_destroy(expr);
+}
+END_TEST
+
+START_TEST(names_are_chosen_for_so_many_replicas_and_no_more)
+{
+    static const struct adp_rename renames[] = { { "a", "b" } };
+    static struct adp_str names[ADP_MAX_REPLICAS + 2];
+    struct adp_expr *expr = compiled(EXPR, "a");
+    struct adp_metrics *now = page_of("a{target=\"x\"} 1\nb{target=\"y\"} 2\n");
+    struct adp_scratch *scratch = NULL;
+    ck_assert_int_eq(adp_scratch_create(&scratch, 8), 0);
+    for (int i = 0; i < COUNT(names); i++)
+        names[i] = (struct adp_str) { "none", 4 };
+    struct adp_moment moment = { .now = now,
+                                 .renames = renames,
+                                 .n_renames = 1,
+                                 .replicas = names,
+                                 .n_replicas = COUNT(names) - 1 };
+    struct adp_value v;
+    names[0] = (struct adp_str) { "x", 1 };
+    names[COUNT(names) - 2] =
+        (struct adp_str) { "y", 1 }; /* the last there is room for */
+    ck_assert_int_eq(adp_expr_evaluate(expr, &moment, ADP_AGG_SUM, ANY, scratch, &v), 0);
+    ck_assert_double_eq(v.value, 3);
+    moment.n_replicas++;
+    ck_assert_int_eq(adp_expr_evaluate(expr, &moment, ADP_AGG_SUM, ANY, scratch, &v),
+                     ADP_WHY_TOO_MANY);
+    adp_scratch_destroy(scratch);
     adp_metrics_destroy(now);
     adp_expr_destroy(expr);
 }
@@ -1428,6 +1493,8 @@ static const struct {
     { "delta(a)", "a 5\n", "a -7\n", ADP_WHY_OUT_OF_RANGE, 0, 12 },
     { "delta(a)", "a -5\n", "a -7\n", ADP_WHY_OUT_OF_RANGE, 0, 2 },
     { "a", "a -0\n", NULL, 0, 0, 0 },
+    { "either(a - b, c)", "a 1\nb 3\nc 5\n", NULL, 0, 5, -2 },
+    { "either(a - b, c) + 1", "a 1\nb 3\nc 5\n", NULL, 0, 6, -1 },
 };
 
 START_TEST(parts_are_held_up_where_it_is_asked_for)
@@ -1503,6 +1570,7 @@ static TCase *evaluated(void)
     tcase_add_loop_test(t, a_source_yields_a_sane_value_or_a_reason, 0, COUNT(rows));
     tcase_add_loop_test(t, another_name_is_tried_second, 0, COUNT(renamed));
     tcase_add_test(t, a_counter_under_another_name_grows_too);
+    tcase_add_test(t, names_are_chosen_for_so_many_replicas_and_no_more);
     tcase_add_loop_test(t, a_value_is_as_old_as_the_oldest_timestamp_in_it, 0,
                         COUNT(timed));
     tcase_add_loop_test(t, more_series_than_the_scratch_holds_are_refused_not_cut, 0,

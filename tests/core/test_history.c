@@ -462,6 +462,41 @@ START_TEST(a_rate_of_a_pool_is_the_sum_of_the_targets_own)
 }
 END_TEST
 
+/* The engine of target b is exchanged: its counter is new on the page at `came_s`, and pages
+ * come every second. The page before is one of 0, 10, 20, ... s, that of s - 10 where s is
+ * such a time and else the one 10 to 20 s back (as in the first test here), so that the
+ * counter is on it from `known_s` on. */
+static const struct {
+    unsigned came_s, known_s;
+} exchanged[] = { { 5, 20 }, { 10, 20 }, { 11, 30 }, { 15, 30 }, { 20, 30 }, { 21, 40 } };
+
+START_TEST(a_counter_grows_once_it_is_on_the_page_before)
+{
+    struct adp_expr *expr = NULL;
+    struct adp_scratch *scratch = NULL;
+    ck_assert_int_eq(adp_expr_compile(&expr, "rate(c)", NULL, 1, 1, NULL), 0);
+    ck_assert_int_eq(adp_scratch_create(&scratch, 8), 0);
+    for (unsigned s = 0; s <= 45; s++) {
+        char page[128];
+        struct adp_value v;
+        snprintf(page, sizeof page, "old{target=\"b\"} 1\n");
+        if (s >= exchanged[_i].came_s)
+            snprintf(page, sizeof page, "c{target=\"b\"} %u\n", 3 * s);
+        give(page, 100 + s);
+        enum adp_why why =
+            adp_expr_evaluate(expr, &moment, ADP_AGG_SUM, 0, 1e9, scratch, &v);
+        ck_assert_msg(why == (s < exchanged[_i].came_s    ? ADP_WHY_NEVER_SUPPLIED
+                              : s < exchanged[_i].known_s ? ADP_WHY_FIRST_SAMPLE
+                                                          : ADP_WHY_PRESENT),
+                      "%s at %u s", adp_why_word(why), s);
+        if (why == ADP_WHY_PRESENT)
+            ck_assert_double_eq_tol(v.value, 3, 1e-12);
+    }
+    adp_scratch_destroy(scratch);
+    adp_expr_destroy(expr);
+}
+END_TEST
+
 #define STARTS(of_b)                                                                     \
     "process_start_time_seconds{target=\"a\"} 1\n"                                       \
     "process_start_time_seconds{target=\"b\"} " of_b "\n"
@@ -596,6 +631,44 @@ START_TEST(a_target_whose_process_began_anew_is_marked_and_no_other)
     ck_assert_uint_eq(moment.n_doubts, 1);
     give(TARGET("a", "1000") TARGET("b", "1001"), 130); /* compared with 120 */
     ck_assert_uint_eq(moment.n_doubts, 0);
+}
+END_TEST
+
+/* Series without a target beside those of one: a counts 1 a second, and the others, begun anew
+ * between 100 and 110 s, stand at 400 and were at 5. Theirs is no growth of 39.5 a second. */
+static const struct {
+    const char *name, *a_started, *others; /* `others` with their start to be filled in */
+} loose[] = {
+    { "two processes", "process_start_time_seconds{target=\"a\"} 1000\n",
+      "process_start_time_seconds %u\n" },
+    { "one that tells when it started", "", "process_start_time_seconds %u\n" },
+    { "an empty label is none", "", "process_start_time_seconds{target=\"\"} %u\n" },
+};
+
+START_TEST(what_has_no_target_began_anew_as_one_more_of_them)
+{
+    struct adp_expr *expr = NULL;
+    struct adp_scratch *scratch = NULL;
+    char page[256];
+    ck_assert_int_eq(adp_expr_compile(&expr, "rate(c)", NULL, 1, 1, NULL), 0);
+    ck_assert_int_eq(adp_scratch_create(&scratch, 8), 0);
+    for (unsigned s = 0; s <= 10; s += 10) {
+        size_t n = (size_t)snprintf(page, sizeof page, "c{target=\"a\"} %u\nc %u\n%s",
+                                    100 + s, s ? 400 : 5, loose[_i].a_started);
+        snprintf(page + n, sizeof page - n, loose[_i].others, s ? 1001 : 1000);
+        give(page, 100 + s);
+    }
+    ck_assert_msg(!moment.restarted, "%s", loose[_i].name);
+    ck_assert_uint_eq(moment.n_doubts, 1);
+    ck_assert_int_eq(moment.doubts[0].kind, ADP_DOUBT_TARGET);
+    ck_assert_uint_eq(moment.doubts[0].of, adp_target_key((struct adp_str) { "", 0 }));
+    struct adp_value v;
+    ck_assert_int_eq(adp_expr_evaluate(expr, &moment, ADP_AGG_SUM, 0, 1e9, scratch, &v),
+                     0);
+    ck_assert_double_eq(v.value, 1);
+    ck_assert_uint_eq(v.skipped_by[ADP_WHY_COUNTER_RESET], 1);
+    adp_scratch_destroy(scratch);
+    adp_expr_destroy(expr);
 }
 END_TEST
 
@@ -758,6 +831,8 @@ int main(void)
     tcase_add_test(t, a_worker_that_just_came_does_not_drop_others);
     tcase_add_test(t, who_was_not_asked_again_is_not_frozen);
     tcase_add_test(t, a_worker_that_was_not_asked_again_is_not_left_over);
+    tcase_add_loop_test(t, a_counter_grows_once_it_is_on_the_page_before, 0,
+                        COUNT(exchanged));
     tcase_add_loop_test(t, a_rate_of_a_pool_is_the_sum_of_the_targets_own, 0,
                         COUNT(paces));
     tcase_add_test(t, what_was_measured_before_a_restart_is_not_remembered);
@@ -767,6 +842,8 @@ int main(void)
     tcase_add_test(t, a_counter_that_was_made_anew_shows_it);
     tcase_add_test(t, every_counter_is_known_by_the_name_of_its_making);
     tcase_add_test(t, a_target_whose_process_began_anew_is_marked_and_no_other);
+    tcase_add_loop_test(t, what_has_no_target_began_anew_as_one_more_of_them, 0,
+                        COUNT(loose));
     tcase_add_test(t, several_processes_of_a_target_say_nothing_of_it);
     tcase_add_test(t, a_look_that_is_not_kept_marks_nothing);
     tcase_add_test(t, without_memory_there_is_none);

@@ -911,6 +911,55 @@ static const struct {
       ADP_WHY_OUT_OF_RANGE,
       0,
       0 },
+    { "a total, or parts where there is none, by each target", /* 1 + 2, and 40 */
+      { "=either(sum(x), y)" },
+      { ADP_AGG_SUM },
+      "x{" A ",e=\"0\"} 1\nx{" A ",e=\"1\"} 2\ny{" A "} 50\ny{" B "} 40\n",
+      0,
+      43,
+      2 },
+    { "and the other way round", /* 3, and 5 + 6 */
+      { "=either(x, sum(y))" },
+      { ADP_AGG_SUM },
+      "x{" A "} 3\ny{" B ",e=\"0\"} 5\ny{" B ",e=\"1\"} 6\n",
+      0,
+      14,
+      2 },
+    { "totals", /* the larger of 3 and 40 */
+      { "=either(sum(x), sum(y))" },
+      { ADP_AGG_MAX },
+      "x{" A "} 3\ny{" B "} 40\n",
+      0,
+      40,
+      2 },
+    { "calculated with", /* (3 + 1) + (40 + 1) */
+      { "=either(2 * max(x), y) / 2 + 1" },
+      { ADP_AGG_SUM },
+      "x{" A "} 3\ny{" B "} 80\n",
+      0,
+      45,
+      2 },
+    { "which are several without an aggregation",
+      { "=either(sum(x), y)" },
+      { ADP_AGG_NONE },
+      "x{" A "} 3\ny{" B "} 40\n",
+      ADP_WHY_AMBIGUOUS,
+      0,
+      0 },
+    { "a number in its place speaks for nobody without a metric", /* of a only */
+      { "=either(x, 7)" },
+      { ADP_AGG_SUM },
+      "x{" A "} 3\nz{" B "} 1\n",
+      0,
+      3,
+      1 },
+    { "but for who has one that is insane", /* 3 and 7 */
+      { "=either(x, 7)" },
+      { ADP_AGG_SUM },
+      "x{" A "} 3\nx{" B "} NaN\n",
+      0,
+      10,
+      2 },
     { "metrics that no target has alone are put together",
       { "=sum(x) / sum(y)", "x" },
       { ADP_AGG_MAX, ADP_AGG_MAX },
@@ -943,6 +992,221 @@ START_TEST(the_operators_sources_are_chosen_by_each_target_too)
         ck_assert_double_eq(r->value, pooled_own[_i].value);
     else
         ck_assert(!r->expires_ns && !r->sources);
+}
+END_TEST
+
+/* The operator's signal "s" is read from `source`; "m" may be called m2 or m3 and "n" n2. Pages
+ * are 10 s apart. `replicas`: what a and b read by themselves, NaN: nothing. */
+static const struct {
+    const char *name, *source;
+    enum adp_aggregate aggregate;
+    const char *page, *before;
+    double value;
+    uint32_t taken;
+    double replicas[2];
+} pooled_names[] = {
+    { "one has the name and the other the alias", /* 5 + 40 */
+      "m",
+      ADP_AGG_SUM,
+      "m{" A "} 5\nm2{" B "} 40\n",
+      NULL,
+      45,
+      2,
+      { 5, 40 } },
+    { "in whatever order",
+      "m",
+      ADP_AGG_SUM,
+      "m2{" B "} 40\nm{" A "} 5\n",
+      NULL,
+      45,
+      2,
+      { 5, 40 } },
+    { "nobody has the name, and each another alias", /* 7 + 40 */
+      "m",
+      ADP_AGG_SUM,
+      "m2{" B "} 40\nm3{" A "} 7\n",
+      NULL,
+      47,
+      2,
+      { 7, 40 } },
+    { "who has both is asked for the name only", /* 5 + 40, not 100 */
+      "m",
+      ADP_AGG_SUM,
+      "m{" A "} 5\nm2{" A "} 100\nm2{" B "} 40\nm3{" B "} 300\n",
+      NULL,
+      45,
+      2,
+      { 5, 40 } },
+    { "also where the matcher leaves nothing of it", /* as on a page of one: only b's */
+      "m{k=\"x\"}",
+      ADP_AGG_SUM,
+      "m{" A ",k=\"y\"} 5\nm2{" A ",k=\"x\"} 100\nm2{" B ",k=\"x\"} 40\n",
+      NULL,
+      40,
+      1,
+      { NAN, 40 } },
+    { "what has no target is one more target", /* 5 + 40 + 2 */
+      "m",
+      ADP_AGG_SUM,
+      "m{" A "} 5\nm2{" B "} 40\nm3 2\n",
+      NULL,
+      47,
+      3,
+      { 5, 40 } },
+    { "both sides of a division", /* the larger of 3/4 and 9/10 */
+      "=m / n",
+      ADP_AGG_MAX,
+      "m{" A "} 3\nn{" A "} 4\nm2{" B "} 9\nn2{" B "} 10\n",
+      NULL,
+      0.9,
+      2,
+      { 0.75, 0.9 } },
+    { "counters grow under the name that each has", /* 100/10 + 50/10 a second */
+      "=rate(m)",
+      ADP_AGG_SUM,
+      "m{" A "} 300\nm2{" B "} 60\n",
+      "m{" A "} 200\nm2{" B "} 10\n",
+      15,
+      2,
+      { 10, 5 } },
+    { "a restart is seen under it too", /* n2 of b went back: only a's 100 of 200 */
+      "=delta(m) / delta(n)",
+      ADP_AGG_MAX,
+      "m{" A "} 300\nn{" A "} 400\nm2{" B "} 60\nn2{" B "} 3\n",
+      "m{" A "} 200\nn{" A "} 200\nm2{" B "} 10\nn2{" B "} 9\n",
+      0.5,
+      1,
+      { 0.5, NAN } },
+    { "and hides nobody's who has the first", /* n{b} is no part of it: a's 100 + b's 50 */
+      "=delta(m) + 0 * delta(n)",
+      ADP_AGG_SUM,
+      "m{" A "} 300\nn{" A "} 400\nm2{" B "} 60\nn{" B "} 20\nn2{" B "} 3\n",
+      "m{" A "} 200\nn{" A "} 200\nm2{" B "} 10\nn{" B "} 10\nn2{" B "} 9\n",
+      150,
+      2,
+      { 100, 50 } },
+};
+
+START_TEST(each_target_of_a_pool_has_the_first_name_that_it_has)
+{
+    static struct adp_replicas table;
+    static const struct adp_str names[] = { { "a", 1 }, { "b", 1 } };
+    static const char *const others[][2] = { { "m", "m2" },
+                                             { "n", "n2" },
+                                             { "m", "m3" } };
+    uint32_t s;
+    ck_assert_int_eq(adp_signals_add(set, "s", "x", 0, 1000, 5 * SECOND, &s, NULL), 0);
+    add_source("s", pooled_names[_i].source, pooled_names[_i].aggregate);
+    for (int i = 0; i < COUNT(others); i++)
+        ck_assert_int_eq(adp_signals_rename(set, others[i][0], others[i][1], NULL), 0);
+
+    read_pages(pooled_names[_i].page, pooled_names[_i].before);
+    const struct adp_reading *r = &readings[s];
+    ck_assert_int_eq(r->why, 0);
+    ck_assert_double_eq_tol(r->value, pooled_names[_i].value, 1e-12);
+    ck_assert_msg(r->taken == pooled_names[_i].taken, "%s: %u taken",
+                  pooled_names[_i].name, r->taken);
+
+    struct adp_metrics *now = page_of(pooled_names[_i].page);
+    struct adp_metrics *before =
+        pooled_names[_i].before ? page_of(pooled_names[_i].before) : NULL;
+    struct adp_moment moment = { .now = now, .before = before, .elapsed_s = 10 };
+    struct adp_bound bound;
+    adp_signals_bind(set, now, &bound);
+    adp_replicas_begin(&table, 2, UINT64_C(1) << s);
+    adp_signals_read_replicas(set, &bound, &moment, now_ns, wall_s, scratch, names,
+                              &table);
+    for (uint32_t row = 0; row < 2; row++) {
+        double expected = pooled_names[_i].replicas[row];
+        ck_assert_msg((table.present[row] == 1) == !isnan(expected), "%s: row %u",
+                      pooled_names[_i].name, row);
+        if (!isnan(expected))
+            ck_assert_double_eq_tol(table.value[row], expected, 1e-12);
+    }
+    adp_metrics_destroy(before);
+    adp_metrics_destroy(now);
+}
+END_TEST
+
+/* What one engine's cache holds at the least, of those that kv_capacity counts: blocks times
+ * their size, or as it is told. The wall clock is at 1000 s, and 60 s are too old. NaN: the
+ * signal is absent. */
+#define CACHE(labels, blocks)                                                            \
+    "vllm:cache_config_info{" labels "num_gpu_blocks=\"" blocks                          \
+    "\",block_size=\"16\"} 1\n"
+#define SLEEPS(labels) "vllm:engine_sleep_state{" labels "sleep_state=\"awake\"} 0\n"
+
+static const struct {
+    const char *name, *own; /* own: a source of the operator's, or NULL */
+    enum adp_aggregate aggregate;
+    const char *page;
+    double least, sum;
+} leasts[] = {
+    { "of one engine its own", NULL, 0, CACHE("", "1000"), 16000, 16000 },
+    { "of two of one page the smaller's", NULL, 0,
+      CACHE("engine=\"0\",", "1000") CACHE("engine=\"1\",", "500"), 8000, 24000 },
+    { "one that sleeps is not counted", NULL, 0,
+      CACHE("engine=\"0\",", "1000") CACHE("engine=\"1\",", "500")
+          SLEEPS("engine=\"1\","),
+      16000, 16000 },
+    { "nor what cannot be", NULL, 0,
+      CACHE("engine=\"0\",", "1000") CACHE("engine=\"1\",", "0"), 16000, 16000 },
+    { "of a pool of two makes each by its own source", NULL, 0,
+      CACHE(A ",", "24000") "sglang:max_total_num_tokens{" B "} 92962\n", 92962, 476962 },
+    { "whichever is the first", NULL, 0,
+      CACHE(A ",", "1000") "sglang:max_total_num_tokens{" B "} 92962\n", 16000, 108962 },
+    { "a target of several engines has one that is the least", NULL, 0,
+      CACHE(A ",engine=\"0\",", "1000") CACHE(A ",engine=\"1\",", "500")
+          CACHE(B ",", "2000"),
+      8000, 56000 },
+    { "one that sleeps in a pool is not counted", NULL, 0,
+      CACHE(A ",", "1000") SLEEPS(A ",") "sglang:max_total_num_tokens{" B "} 92962\n",
+      92962, 92962 },
+    { "nor one that is too old", NULL, 0,
+      CACHE(A ",", "1000") "sglang:max_total_num_tokens{" B "} 5 900000\n", 16000,
+      16000 },
+    { "what has no target is one more", NULL, 0,
+      CACHE(A ",", "1000") "sglang:max_total_num_tokens 500\n", 500, 16500 },
+    { "one source of the operator's is taken as it is", "mine", ADP_AGG_NONE,
+      "mine 7000\n", 7000, 7000 },
+    { "as is the last", "mine", ADP_AGG_LAST, "mine{e=\"0\"} 5\nmine{e=\"1\"} 7000\n",
+      7000, 7000 },
+    { "a mean has a least too", "mine", ADP_AGG_MEAN,
+      "mine{e=\"0\"} 4000\nmine{e=\"1\"} 8000\n", 4000, 6000 },
+    { "what a target makes one number of is one", "=sum(mine)", ADP_AGG_SUM,
+      "mine{" A ",e=\"0\"} 1000\nmine{" A ",e=\"1\"} 2000\nmine{" B "} 7000\n", 3000,
+      10000 },
+    { "metrics that no target has alone are read of all", "=sum(mine) / sum(n)",
+      ADP_AGG_MAX, "mine{" A "} 8000\nn{" B "} 2\n", 4000, 4000 },
+    { "what is absent has none", NULL, 0, "other 1\n", NAN, NAN },
+    { "in a pool neither", NULL, 0, "other{" A "} 1\nother{" B "} 1\n", NAN, NAN },
+};
+
+START_TEST(the_least_is_one_engines_of_those_that_are_counted)
+{
+    uint32_t capacity = number_of("kv_capacity");
+    if (leasts[_i].own)
+        add_source("kv_capacity", leasts[_i].own, leasts[_i].aggregate);
+    struct adp_metrics *now = page_of(leasts[_i].page);
+    struct adp_moment moment = { .now = now };
+    struct adp_bound bound;
+    double least = -1;
+    adp_signals_bind(set, now, &bound);
+    bool known = adp_signals_least(set, &bound, &moment, capacity, now_ns, wall_s,
+                                   scratch, &least);
+    ck_assert_msg(known == !isnan(leasts[_i].least), "%s", leasts[_i].name);
+    ck_assert_msg(least == (known ? leasts[_i].least : -1), "%s: %.17g", leasts[_i].name,
+                  least);
+    /* and the reading is as it was */
+    adp_signals_read_bound(set, &bound, &moment, now_ns, wall_s, scratch, readings);
+    ck_assert_int_eq(readings[capacity].why == ADP_WHY_PRESENT, known);
+    if (known)
+        ck_assert_msg(readings[capacity].value == leasts[_i].sum, "%s: %.17g in all",
+                      leasts[_i].name, readings[capacity].value);
+    moment.now = NULL;
+    ck_assert(!adp_signals_least(set, &bound, &moment, capacity, now_ns, wall_s, scratch,
+                                 &least));
+    adp_metrics_destroy(now);
 }
 END_TEST
 
@@ -1386,6 +1650,10 @@ static TCase *reading(void)
                         COUNT(pooled));
     tcase_add_loop_test(t, the_operators_sources_are_chosen_by_each_target_too, 0,
                         COUNT(pooled_own));
+    tcase_add_loop_test(t, each_target_of_a_pool_has_the_first_name_that_it_has, 0,
+                        COUNT(pooled_names));
+    tcase_add_loop_test(t, the_least_is_one_engines_of_those_that_are_counted, 0,
+                        COUNT(leasts));
     tcase_add_test(t, a_pool_is_as_old_as_its_oldest_source);
     tcase_add_test(t, a_pool_of_more_targets_than_have_room_is_absent);
     tcase_add_test(t, a_signal_of_the_operators_is_read_like_a_shipped_one);

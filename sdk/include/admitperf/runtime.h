@@ -216,7 +216,11 @@ ADP_API void adp_lane_close(adp_lane *lane);
  * stay, and age. ADP_NOTE (above 0): they are in force, and err says what is wrong with
  * them: lines of the page that were skipped (how many, the first, and why), a configured
  * source that matches several series and declares no aggregation, so its signal is
- * absent. ADP_ESYNTAX: not a metrics page; ADP_EFULL; ADP_EINVAL; ADP_ESTATE. */
+ * absent. ADP_ESYNTAX: not a metrics page; ADP_EFULL; ADP_EINVAL; ADP_ESTATE.
+ * A last line without a newline is read like any other, since some engines end their pages
+ * so: whether the page is whole is the host's to know (its length as declared, its last
+ * chunk), and a number that was cut off would pass for a shorter one. Our commands, which
+ * cannot know it of a file, may leave that line's metric out. */
 ADP_API int adp_runtime_publish_text(adp_runtime *rt, const char *page, size_t len,
                                      adp_error *err);
 /* [control] The same from names, labels and values. */

@@ -14,7 +14,23 @@ static const struct {
 } pages[] = {
     { "a 1\n", 1, "a{target=\"x\\\"y\"} 1 1000\n" },
     { "a{b=\"c\"} 0.25\n", 1, "a{b=\"c\",target=\"x\\\"y\"} 0.25 1000\n" },
+    /* a target of its own, under the first name that is free: Prometheus'
+     * resolveConflictingExposedLabels (scrape/scrape.go); what is empty is none */
     { "a{target=\"t\"} 1\n", 1, "a{exported_target=\"t\",target=\"x\\\"y\"} 1 1000\n" },
+    { "a{exported_target=\"e\"} 1\n", 1,
+      "a{exported_target=\"e\",target=\"x\\\"y\"} 1 1000\n" },
+    { "a{exported_target=\"e\",target=\"t\"} 1\n", 1,
+      "a{exported_target=\"e\",exported_exported_target=\"t\",target=\"x\\\"y\"} 1 "
+      "1000\n" },
+    { "a{exported_exported_target=\"f\",target=\"t\"} 1\n", 1,
+      "a{exported_exported_target=\"f\",exported_target=\"t\",target=\"x\\\"y\"} 1 "
+      "1000\n" },
+    { "a{exported_exported_target=\"f\",exported_target=\"e\",target=\"t\"} 1\n", 1,
+      "a{exported_exported_target=\"f\",exported_target=\"e\","
+      "exported_exported_exported_target=\"t\",target=\"x\\\"y\"} 1 1000\n" },
+    { "a{exported_target=\"\",target=\"t\"} 1\n", 1,
+      "a{exported_target=\"t\",target=\"x\\\"y\"} 1 1000\n" },
+    { "a{target=\"\"} 1\n", 1, "a{target=\"x\\\"y\"} 1 1000\n" },
     { "{\"my.name\",\"l.m\"=\"v\"} 1\n", 1,
       "{\"my.name\",\"l.m\"=\"v\",target=\"x\\\"y\"} 1 1000\n" },
     { "a NaN\n", 1, "a{target=\"x\\\"y\"} NaN 1000\n" },
