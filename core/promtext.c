@@ -466,6 +466,17 @@ static const char *foreign(const char *page, const char *end, const char **ret_a
     return *ret_at ? "binary data (a NUL byte)" : NULL;
 }
 
+static size_t byte_order_mark(const char *page, size_t len)
+{
+    return len >= 3 && !memcmp(page, "\xef\xbb\xbf", 3) ? 3 : 0;
+}
+
+bool adp_promtext_is_foreign(const char *page, size_t len)
+{
+    const char *where;
+    return len && foreign(page + byte_order_mark(page, len), page + len, &where);
+}
+
 static int refuse_foreign(const char *page, const char *where, const char *what,
                           struct adp_error *err)
 {
@@ -672,12 +683,9 @@ int adp_promtext_read_as(struct adp_metrics *metrics, enum adp_promtext_format f
     adp_metrics_clear(metrics);
     if (len > UINT32_MAX)
         return adp_error_set(err, ADP_EFULL, "page of more than %u bytes", UINT32_MAX);
-    if (len >= 3 && !memcmp(page, "\xef\xbb\xbf", 3)) { /* byte order mark */
-        page += 3;
-        len -= 3;
-    }
-    if (!len)
-        page = ""; /* NULL may be given with 0 */
+    size_t mark = byte_order_mark(page, len);
+    len -= mark;
+    page = len ? page + mark : ""; /* NULL may be given with 0 */
     const char *end = page + len;
     struct adp_promtext_found found;
     if (compare(metrics, format, page, end, ret ? ret : &found))

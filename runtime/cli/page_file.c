@@ -15,7 +15,7 @@
 enum { MOST_BYTES = 16 << 20 };
 
 /* A number that was cut off is a shorter number. */
-static int take_ending(const char *name, const char *page, size_t *len, uint32_t *ret_cut,
+static int take_ending(const char *name, char *page, size_t *len, uint32_t *ret_cut,
                        struct adp_error *err)
 {
     size_t blank = 0;

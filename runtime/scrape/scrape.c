@@ -219,7 +219,9 @@ static void keep(struct adp_scraper *s, uint32_t i, const struct adp_fetched *go
     uint32_t cut;
     size_t len = adp_page_ending(got->page, got->len, &cut);
     t->whole = false; /* what was read before is about to go */
-    if (!len)         /* it ends in its first metric, or it is no page at all */
+    bool none =
+        !len && got->len; /* it ends in its first metric, or it is no page at all */
+    if (none)
         len = got->len;
     int code = adp_promtext_read_as(t->metrics ? t->metrics : s->tried, got->format,
                                     got->page, len, &found, &err);
@@ -233,7 +235,7 @@ static void keep(struct adp_scraper *s, uint32_t i, const struct adp_fetched *go
              err.line ? text : err.text);
         return;
     }
-    if (cut && (len == got->len || !found.samples)) {
+    if (none || (cut && !found.samples)) {
         fail(s, i, ADP_SCRAPE_CUT, "the page ends in the middle of its first metric");
         return;
     }

@@ -73,7 +73,7 @@ static bool take(void *ctx, struct adp_fetched *ret)
             world.engine[i].asked = false;
             *ret = (struct adp_fetched) { .target = i, .why = world.engine[i].why };
             if (ret->why == ADP_SCRAPE_FINE) {
-                ret->page = world.engine[i].page;
+                ret->page = (char *)world.engine[i].page; /* an array where written to */
                 ret->len = strlen(ret->page);
                 ret->format = world.engine[i].format;
             } else
@@ -227,6 +227,11 @@ START_TEST(what_the_last_line_is_about_is_left_out_without_its_newline)
     world.engine[0].page = "up 1\nq{e=\"0\"} 5\nq{e=\"1\"} 12";
     struct adp_scrape_round round = next_round(s);
     page_is(&round, "up 1\n");
+    ck_assert_uint_eq(round.cut_lines, 2);
+    char apart[] = "q 5\nr 3\nq 40\nr 3";
+    world.engine[0].page = apart;
+    round = next_round(s);
+    page_is(&round, "q 5\n   \nq 40\n");
     ck_assert_uint_eq(round.cut_lines, 2);
     adp_scraper_destroy(s);
 }
