@@ -3,6 +3,7 @@
 #include "runtime/cli/page_file.h"
 
 #include "core/error.h"
+#include "core/promtext.h"
 #include "runtime/cli/say.h"
 #include "runtime/scrape/ending.h"
 
@@ -13,6 +14,23 @@
 #include <string.h>
 
 enum { MOST_BYTES = 16 << 20 };
+
+/* Nothing is left of it, be it that it is no page at all. */
+static int refuse(const char *name, const char *page, size_t len, struct adp_error *err)
+{
+    struct adp_metrics *metrics;
+    int code = adp_metrics_create(&metrics);
+    if (code < 0)
+        return adp_error_set(err, code, "out of memory");
+    code = adp_promtext_read(metrics, page, len, NULL, err);
+    adp_metrics_destroy(metrics);
+    if (code < 0 && err && !err->file[0])
+        snprintf(err->file, sizeof err->file, "%s", name);
+    return code < 0 ? code
+                    : adp_error_at(err, ADP_ESYNTAX, name, 0, 0,
+                                   "the page ends in the middle of its first metric: its "
+                                   "last line has no newline");
+}
 
 /* A number that was cut off is a shorter number. */
 static int take_ending(const char *name, char *page, size_t *len, uint32_t *ret_cut,
@@ -25,11 +43,10 @@ static int take_ending(const char *name, char *page, size_t *len, uint32_t *ret_
         *len = 0;
         return 0;
     }
-    *len = adp_page_ending(page, *len, ret_cut);
-    if (!*len)
-        return adp_error_at(err, ADP_ESYNTAX, name, 0, 0,
-                            "the page ends in the middle of its first metric: its last "
-                            "line has no newline");
+    size_t read = adp_page_ending(page, *len, ret_cut);
+    if (!read)
+        return refuse(name, page, *len, err);
+    *len = read;
     if (*ret_cut)
         adp_say("%s: the last line has no newline and may be cut: %u lines of its metric "
                 "left out",
