@@ -51,7 +51,6 @@ struct scan {
     const char *value_at, *value_end;
     struct adp_metrics *metrics;
     struct adp_promtext_found found;
-    uint32_t first_bad_column;
     struct adp_str first_bad; /* that line from there on */
 
     bool model; /* the sample before was written plainly: no quoted names, no escapes */
@@ -353,7 +352,7 @@ static void count_bad(struct scan *s, const char *why)
     if (!s->found.bad_lines++) {
         s->found.first_bad_line = s->line;
         s->found.first_bad_why = why;
-        s->first_bad_column = (uint32_t)(s->p - s->begin) + 1;
+        s->found.first_bad_column = (uint32_t)(s->p - s->begin) + 1;
         s->first_bad = (struct adp_str) { s->p, (size_t)(s->end - s->p) };
     }
 }
@@ -495,7 +494,7 @@ static int refuse_all_bad(const struct scan *s, struct adp_error *err)
 {
     int shown = s->first_bad.n < 40 ? (int)s->first_bad.n : 40;
     return adp_error_at(err, ADP_ESYNTAX, NULL, s->found.first_bad_line,
-                        s->first_bad_column,
+                        s->found.first_bad_column,
                         "no line of the page is a sample: %s, found \"%.*s\"",
                         s->found.first_bad_why, shown, s->first_bad.p);
 }
@@ -589,6 +588,7 @@ static bool compare(struct adp_metrics *metrics, enum adp_promtext_format format
     *ret = (struct adp_promtext_found) { .samples = shape->n_values,
                                          .bad_lines = shape->bad_lines,
                                          .first_bad_line = shape->first_bad_line,
+                                         .first_bad_column = shape->first_bad_column,
                                          .first_bad_why = shape->first_bad_why,
                                          .openmetrics = shape->openmetrics,
                                          .repeated = true };
@@ -603,6 +603,7 @@ static void finish_shape(struct scan *s, const char *end, enum adp_promtext_form
         return;
     s->shape->bad_lines = s->found.bad_lines;
     s->shape->first_bad_line = s->found.first_bad_line;
+    s->shape->first_bad_column = s->found.first_bad_column;
     s->shape->first_bad_why = s->found.first_bad_why;
     s->shape->openmetrics = s->openmetrics;
     s->shape->format = (int)format;

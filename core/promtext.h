@@ -28,9 +28,10 @@
 
 /* What was found while reading. */
 struct adp_promtext_found {
-    uint32_t samples;        /* lines read, each into a series; duplicates among them */
-    uint32_t bad_lines;      /* skipped */
-    uint32_t first_bad_line; /* 1-based; 0 when none */
+    uint32_t samples;          /* lines read, each into a series; duplicates among them */
+    uint32_t bad_lines;        /* skipped */
+    uint32_t first_bad_line;   /* 1-based; 0 when none */
+    uint32_t first_bad_column; /* where it turned out bad; likewise */
     const char
         *first_bad_why; /* static words: "value is not a number", … ; NULL when none */
     bool openmetrics;   /* was read as such */

@@ -3,7 +3,6 @@
 #include "runtime/cli/watch.h"
 
 #include "core/error.h"
-#include "core/metrics.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -40,46 +39,38 @@ static int take_refusal(const struct adp_watch *w, const struct adp_error *why,
     return adp_host_scrape_failed(w->runtime, text, err);
 }
 
-/* What a note about a round's page calls it. */
-static const char *page_name(const struct adp_watch *w,
-                             const struct adp_scrape_round *round)
+static void tell(const struct adp_watch *w, uint32_t target, const char *name,
+                 struct adp_error *note)
 {
-    bool one = round->came && !(round->came & (round->came - 1));
-    return one ? adp_scraper_name(w->scraper, (uint32_t)__builtin_ctzll(round->came))
-               : "the joined page";
+    if (!note->file[0])
+        snprintf(note->file, sizeof note->file, "%s", name);
+    w->on_note(w->ctx, target, note);
 }
 
-/* Adds what of the pages is not on the round's to what publishing noted. */
-static int note_left_out(int code, const struct adp_scrape_round *round,
-                         struct adp_error *note)
+/* What publishing noted, and what of the pages is not on the round's. A single page is that
+ * round's, and its bad lines are among what was noted; those of a pool's are not on the joined
+ * page. */
+static void take_notes(const struct adp_watch *w, const struct adp_scrape_round *round,
+                       int code, const struct adp_error *published)
 {
-    if (!round->cut_lines && !round->no_room && !round->duplicates)
-        return code;
-    char text[sizeof note->text];
-    size_t len = (size_t)snprintf(text, sizeof text, "%.260s", code ? note->text : "");
-    if (round->cut_lines)
-        len += (size_t)snprintf(text + len, sizeof text - len,
-                                "%sthe last line has no newline and may be cut: %u lines "
-                                "of its metric left out",
-                                len ? "; " : "", round->cut_lines);
-    if (round->no_room)
-        len += (size_t)snprintf(text + len, sizeof text - len,
-                                "%s%u series left out, whose %u labels leave no room for "
-                                "\"target\"",
-                                len ? "; " : "", round->no_room, ADP_METRICS_MOST_LABELS);
-    if (round->duplicates)
-        len +=
-            (size_t)snprintf(text + len, sizeof text - len,
-                             "%s%u series stand there more than once: the last value is "
-                             "taken",
-                             len ? "; " : "", round->duplicates);
-    struct adp_error all = { .code = ADP_NOTE };
-    memcpy(all.file, note->file, sizeof all.file);
-    all.line = note->line;
-    all.column = note->column;
-    snprintf(all.text, sizeof all.text, "%s", text);
-    *note = all;
-    return ADP_NOTE;
+    uint32_t n = round->fresh + round->held + round->gone;
+    struct adp_error note = code == ADP_NOTE ? *published : (struct adp_error) { 0 };
+    if (!w->on_note)
+        return;
+    if (n == 1) {
+        struct adp_scrape_left left = round->left[0];
+        left.bad_lines = 0;
+        if (adp_scrape_left_note(&left, &note) || note.code)
+            tell(w, 0, adp_scraper_name(w->scraper, 0), &note);
+        return;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        struct adp_error own = { 0 };
+        if (adp_scrape_left_note(&round->left[i], &own))
+            tell(w, i, adp_scraper_name(w->scraper, i), &own);
+    }
+    if (note.code)
+        tell(w, ADP_SCRAPE_MAX_TARGETS, "the joined page", &note);
 }
 
 static int take_page(const struct adp_watch *w, adp_lane *lane,
@@ -92,12 +83,7 @@ static int take_page(const struct adp_watch *w, adp_lane *lane,
         adp_host_publish_page(w->runtime, round->page, round->len, round->format, &note);
     if (code < 0)
         return take_refusal(w, &note, so_far, err);
-    code = note_left_out(code, round, &note);
-    if (code == ADP_NOTE && w->on_note) {
-        if (!note.file[0])
-            snprintf(note.file, sizeof note.file, "%s", page_name(w, round));
-        w->on_note(w->ctx, &note);
-    }
+    take_notes(w, round, code, &note);
     so_far->samples++;
     if (w->decides && (code = adp_host_sample(lane, &decision)) < 0)
         return adp_error_set(err, code, "the runtime does not decide");

@@ -29,7 +29,8 @@ struct adp_watch {
     void *ctx;
     void (*on_round)(void *ctx, const struct adp_watched *so_far);
     void (*on_failure)(void *ctx, const struct adp_scrape_failure *failure);
-    void (*on_note)(void *ctx, const struct adp_error *note); /* of a page in force */
+    /* Of a target's page that is in force, or of all of them: ADP_SCRAPE_MAX_TARGETS. */
+    void (*on_note)(void *ctx, uint32_t target, const struct adp_error *note);
 };
 
 /* Watches until the time is over or *stop. Negative: it cannot go on, and err says why;

@@ -29,7 +29,6 @@ struct target {
     const char *page; /* the last one's bytes, the wire's; while fresh */
     size_t len;
     uint64_t came_ns, came_wall_ns;
-    uint32_t bad_lines, cut_lines, duplicates;
     enum adp_promtext_format format; /* as declared */
     struct adp_metrics *metrics;     /* owned; NULL with a single target */
 };
@@ -47,6 +46,7 @@ struct adp_scraper {
     bool open;
     uint64_t opened_ns, patience_ns;
     uint32_t n_fresh;
+    struct adp_scrape_left *left; /* of each target's fresh page */
     struct adp_scrape_failure *failures;
     uint32_t n_failures;
     struct adp_line page;
@@ -152,8 +152,9 @@ int adp_scraper_create(struct adp_scraper **ret, const struct adp_scrape_target 
     s->given = calloc(n, sizeof *s->given);
     s->at = calloc(n, sizeof *s->at);
     s->target = calloc(n, sizeof *s->target);
+    s->left = calloc(n, sizeof *s->left);
     s->failures = calloc(n + 1, sizeof *s->failures); /* and one of ours */
-    int code = s->given && s->at && s->target && s->failures ? 0 : ADP_ENOMEM;
+    int code = s->given && s->at && s->target && s->left && s->failures ? 0 : ADP_ENOMEM;
     if (code == 0)
         code = adp_metrics_create(&s->tried);
     if (code < 0)
@@ -184,6 +185,7 @@ void adp_scraper_destroy(struct adp_scraper *scraper)
     free(scraper->given);
     free(scraper->at);
     free(scraper->target);
+    free(scraper->left);
     free(scraper->failures);
     free(scraper);
 }
@@ -243,9 +245,14 @@ static void keep(struct adp_scraper *s, uint32_t i, const struct adp_fetched *go
     t->page = got->page;
     t->len = len;
     t->format = got->format;
-    t->bad_lines = found.bad_lines;
-    t->cut_lines = cut;
-    t->duplicates = adp_metrics_duplicates(t->metrics ? t->metrics : s->tried);
+    s->left[i] = (struct adp_scrape_left) {
+        .bad_lines = found.bad_lines,
+        .first_bad_line = found.first_bad_line,
+        .first_bad_column = found.first_bad_column,
+        .first_bad_why = found.first_bad_why,
+        .cut_lines = cut,
+        .duplicates = adp_metrics_duplicates(t->metrics ? t->metrics : s->tried),
+    };
     t->came_ns = now_ns(s);
     t->came_wall_ns = s->clock.wall_ns(s->clock.ctx);
     s->n_fresh++;
@@ -380,7 +387,7 @@ static void write_pool(struct adp_scraper *s, struct adp_scrape_round *ret)
         bool held = !t->fresh && is_held(s, i, now);
         double came_s = (double)t->came_wall_ns * 1e-9;
         if (t->fresh || held)
-            ret->no_room +=
+            s->left[i].no_room =
                 adp_pool_write(&s->page, t->metrics, s->given[i].name, came_s);
         ret->held += held;
         ret->gone += !t->fresh && !held;
@@ -408,15 +415,15 @@ static void close_round(struct adp_scraper *s, struct adp_scrape_round *ret)
     } else
         ret->gone = s->n;
     for (uint32_t i = 0; i < s->n; i++) {
-        if (s->target[i].fresh) {
-            ret->bad_lines += s->target[i].bad_lines;
-            ret->cut_lines += s->target[i].cut_lines;
-            ret->duplicates += s->target[i].duplicates;
-        }
+        if (!s->target[i].fresh)
+            s->left[i] = (struct adp_scrape_left) { 0 };
+        ret->bad_lines += s->left[i].bad_lines;
+        ret->cut_lines += s->left[i].cut_lines;
         ret->came |= (uint64_t)s->target[i].fresh << i;
         ret->passed += s->target[i].schedule.passed;
         s->target[i].answered = s->target[i].fresh = s->target[i].in_round = false;
     }
+    ret->left = s->left;
     ret->failures = s->failures;
     ret->n_failures = s->n_failures;
     s->n_fresh = s->n_failures = 0;

@@ -221,6 +221,33 @@ START_TEST(bad_lines_cost_themselves_and_are_counted)
 }
 END_TEST
 
+/* Of a pool: which page it was, though none of it is on the one that is given out. */
+START_TEST(what_is_left_out_is_told_of_the_page_it_stands_on)
+{
+    struct adp_scraper *s = open_scraper(3, S, S);
+    struct adp_error note = { 0 };
+    world.engine[1].page = "up 1\nb {} none\nup 2\n";
+    world.engine[2].page = "up 1\nq 5\nq 6";
+    struct adp_scrape_round round = next_round(s);
+    ck_assert(!adp_scrape_left_note(&round.left[0], &note));
+    ck_assert(adp_scrape_left_note(&round.left[1], &note));
+    ck_assert_uint_eq(note.line, 2);
+    ck_assert_uint_eq(note.column, 6);
+    ck_assert_str_eq(note.text,
+                     "value is not a number; 1 of its lines left out; 1 series stand "
+                     "there more than once: the last value is taken");
+    note.code = 0;
+    ck_assert(adp_scrape_left_note(&round.left[2], &note));
+    ck_assert_str_eq(note.text, "the last line has no newline and may be cut: 2 lines of "
+                                "its metric left out");
+    world.engine[1].why = ADP_SCRAPE_NOT_FOUND; /* held is not told again */
+    round = next_round(s);
+    note.code = 0;
+    ck_assert(!adp_scrape_left_note(&round.left[1], &note));
+    adp_scraper_destroy(s);
+}
+END_TEST
+
 START_TEST(what_the_last_line_is_about_is_left_out_without_its_newline)
 {
     struct adp_scraper *s = open_scraper(1, S, S);
@@ -483,6 +510,7 @@ int main(void)
     tcase_add_test(tc, a_failure_is_a_round_without_a_page_and_says_why);
     tcase_add_test(tc, what_reads_as_no_metrics_is_a_failure);
     tcase_add_test(tc, bad_lines_cost_themselves_and_are_counted);
+    tcase_add_test(tc, what_is_left_out_is_told_of_the_page_it_stands_on);
     tcase_add_test(tc, what_the_last_line_is_about_is_left_out_without_its_newline);
     tcase_add_test(tc, a_page_of_several_formats_is_in_ours);
     tcase_add_test(tc, of_pages_that_are_too_much_together_the_largest_fails_by_name);
