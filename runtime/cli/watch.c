@@ -90,29 +90,39 @@ static int take_page(const struct adp_watch *w, adp_lane *lane,
     return 0;
 }
 
+static int take_round(const struct adp_watch *w, adp_lane *lane,
+                      const struct adp_scrape_round *round, struct adp_watched *so_far,
+                      struct adp_error *err)
+{
+    so_far->passed = round->passed;
+    int code = take_failures(w, round, so_far, err);
+    if (code == 0 && round->page)
+        code = take_page(w, lane, round, so_far, err);
+    if (w->on_round)
+        w->on_round(w->ctx, so_far);
+    return code;
+}
+
 int adp_watch_run(const struct adp_watch *watch, struct adp_watched *ret,
                   struct adp_error *err)
 {
     const struct adp_clock *clock = watch->clock;
     uint64_t start = clock->mono_ns(clock->ctx);
+    struct adp_scrape_round round;
     struct adp_watched so_far = { 0 };
     adp_lane *lane = NULL;
     int code = adp_lane_open(&lane, watch->runtime, err);
     while (code == 0 && !*watch->stop && so_far.elapsed_ns < watch->for_ns) {
-        struct adp_scrape_round round;
         uint64_t left = watch->for_ns - so_far.elapsed_ns;
         bool over =
             adp_scraper_step(watch->scraper, left < STEP_NS ? left : STEP_NS, &round);
         so_far.elapsed_ns = clock->mono_ns(clock->ctx) - start;
-        if (!over)
-            continue;
-        so_far.passed = round.passed;
-        code = take_failures(watch, &round, &so_far, err);
-        if (code == 0 && round.page)
-            code = take_page(watch, lane, &round, &so_far, err);
-        if (watch->on_round)
-            watch->on_round(watch->ctx, &so_far);
+        if (over)
+            code = take_round(watch, lane, &round, &so_far, err);
     }
+    /* what was asked for in time and is about to come is no failure */
+    if (code == 0 && adp_scraper_end(watch->scraper, STEP_NS, &round))
+        code = take_round(watch, lane, &round, &so_far, err);
     adp_lane_close(lane);
     *ret = so_far;
     return code;

@@ -3,7 +3,8 @@
  *
  *  1. A round with a page is one sample, and one decision of every policy; none is
  *     enforced, there is nobody to enforce it on.
- *  2. A failure is a line of the log, and nothing else: what was there before ages. */
+ *  2. A failure is a line of the log, and nothing else: what was there before ages.
+ *  3. What was asked for is a sample or a failure, also when the time is over meanwhile. */
 #ifndef ADP_RUNTIME_CLI_WATCH_H
 #define ADP_RUNTIME_CLI_WATCH_H
 

@@ -28,7 +28,7 @@ struct target {
     bool whole;       /* `metrics` is a page that came */
     const char *page; /* the last one's bytes, the wire's; while fresh */
     size_t len;
-    uint64_t came_ns, came_wall_ns;
+    uint64_t asked_ns, came_ns, came_wall_ns;
     enum adp_promtext_format format; /* as declared */
     struct adp_metrics *metrics;     /* owned; NULL with a single target */
 };
@@ -292,6 +292,7 @@ static void ask_due(struct adp_scraper *s)
             s->opened_ns = now;
         }
         t->asked = t->in_round = true;
+        t->asked_ns = now;
         s->wire->ask(s->wire->ctx, i);
     }
 }
@@ -447,6 +448,47 @@ bool adp_scraper_step(struct adp_scraper *scraper, uint64_t wait_ns,
         collect(s);
     }
     if (!is_over(s))
+        return false;
+    close_round(s, ret);
+    return true;
+}
+
+static bool is_asked(const struct adp_scraper *s)
+{
+    for (uint32_t i = 0; i < s->n; i++)
+        if (s->target[i].asked)
+            return true;
+    return false;
+}
+
+static void give_up(struct adp_scraper *s)
+{
+    char text[96];
+    uint64_t now = now_ns(s);
+    for (uint32_t i = 0; i < s->n; i++) {
+        struct target *t = &s->target[i];
+        if (!t->asked)
+            continue;
+        snprintf(text, sizeof text, "cut short by the end, %.3g s after it was asked for",
+                 (double)(now - t->asked_ns) * 1e-9);
+        t->asked = t->in_round = false;
+        s->open = true;
+        fail(s, i, ADP_SCRAPE_UNFINISHED, text);
+    }
+}
+
+bool adp_scraper_end(struct adp_scraper *scraper, uint64_t wait_ns,
+                     struct adp_scrape_round *ret)
+{
+    struct adp_scraper *s = scraper;
+    uint64_t now = now_ns(s), until = now + wait_ns;
+    collect(s);
+    for (; is_asked(s) && now < until; now = now_ns(s)) {
+        s->wire->wait(s->wire->ctx, until - now);
+        collect(s);
+    }
+    give_up(s);
+    if (!s->open || (!s->n_fresh && !s->n_failures))
         return false;
     close_round(s, ret);
     return true;

@@ -87,6 +87,11 @@ void adp_scraper_destroy(struct adp_scraper *scraper);
  * round within that time, or woken. [control] */
 bool adp_scraper_step(struct adp_scraper *scraper, uint64_t wait_ns,
                       struct adp_scrape_round *ret);
+/* The last one: asks for nothing more, waits at most `wait_ns` for what was asked for, and ends
+ * the round. What has not come by then is a failure of it: unfinished. False: there is no
+ * round. Afterwards there are no steps. [control] */
+bool adp_scraper_end(struct adp_scraper *scraper, uint64_t wait_ns,
+                     struct adp_scrape_round *ret);
 /* Ends a waiting step early. [any] */
 void adp_scraper_wake(struct adp_scraper *scraper);
 

@@ -264,6 +264,29 @@ START_TEST(what_the_last_line_is_about_is_left_out_without_its_newline)
 }
 END_TEST
 
+/* One has come, one takes 150 ms, one never answers: of an hour's interval a second is over. */
+START_TEST(the_end_gives_what_came_and_fails_what_did_not)
+{
+    struct adp_scraper *s = open_scraper(3, 3600 * S, 3600 * S);
+    struct adp_scrape_round round;
+    world.engine[1].takes_ns = 1150 * MS;
+    world.engine[2].takes_ns = UINT64_MAX;
+    while (world.now < 101 * S)
+        ck_assert(!adp_scraper_step(s, 101 * S - world.now, &round));
+    ck_assert(adp_scraper_end(s, 200 * MS, &round));
+    ck_assert_uint_eq(round.came, 3);
+    ck_assert_uint_eq(round.n_failures, 1);
+    ck_assert_uint_eq(round.failures[0].target, 2);
+    ck_assert_int_eq(round.failures[0].why, ADP_SCRAPE_UNFINISHED);
+    ck_assert_str_eq(round.failures[0].text,
+                     "c: unfinished: cut short by the end, 1.2 s after it was asked for");
+    ck_assert_uint_eq(world.now, 101200 * MS);
+    ck_assert(!adp_scraper_end(s, 200 * MS, &round));
+    ck_assert_uint_eq(world.now, 101200 * MS);
+    adp_scraper_destroy(s);
+}
+END_TEST
+
 static char *many_series(uint32_t n)
 {
     char *page = malloc(n * 20 + 1), *p = page;
@@ -510,6 +533,7 @@ int main(void)
     tcase_add_test(tc, a_failure_is_a_round_without_a_page_and_says_why);
     tcase_add_test(tc, what_reads_as_no_metrics_is_a_failure);
     tcase_add_test(tc, bad_lines_cost_themselves_and_are_counted);
+    tcase_add_test(tc, the_end_gives_what_came_and_fails_what_did_not);
     tcase_add_test(tc, what_is_left_out_is_told_of_the_page_it_stands_on);
     tcase_add_test(tc, what_the_last_line_is_about_is_left_out_without_its_newline);
     tcase_add_test(tc, a_page_of_several_formats_is_in_ours);
