@@ -556,9 +556,13 @@ static void say_failures(const struct adp_watched *w)
     if (w->failures)
         adp_say("%llu of the pages asked for could not be had: %s",
                 (unsigned long long)w->failures, text);
-    if (w->passed)
+    if (w->passed > w->slept)
         adp_say("not asked in time, since the page before had not come: %llu times",
-                (unsigned long long)w->passed);
+                (unsigned long long)(w->passed - w->slept));
+    if (w->slept)
+        adp_say("not asked in time, since this program was held up or the machine slept: "
+                "%llu times",
+                (unsigned long long)w->slept);
 }
 
 static int conclude(const char *program, const struct request *r,

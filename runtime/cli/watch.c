@@ -95,6 +95,7 @@ static int take_round(const struct adp_watch *w, adp_lane *lane,
                       struct adp_error *err)
 {
     so_far->passed = round->passed;
+    so_far->slept = round->slept;
     int code = take_failures(w, round, so_far, err);
     if (code == 0 && round->page)
         code = take_page(w, lane, round, so_far, err);

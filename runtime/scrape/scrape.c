@@ -21,6 +21,8 @@
 
 struct target {
     struct adp_schedule schedule;
+    uint64_t slept;  /* of the slots passed over, those due while we did not look */
+    uint64_t missed; /* slots that were, since one was last taken or passed over */
     bool asked;
     bool in_round;    /* the round that is open waits for it */
     bool answered;    /* came or failed in the round that is open */
@@ -38,7 +40,8 @@ struct adp_scraper {
     struct adp_address *at;
     struct target *target;
     uint32_t n;
-    bool started; /* a first step was made, and the schedules with it */
+    bool started;     /* a first step was made, and the schedules with it */
+    uint64_t look_ns; /* when slots and answers were looked at last */
     struct adp_clock clock;
     struct adp_fetch *fetch; /* NULL: the wire is not ours */
     const struct adp_wire *wire;
@@ -285,7 +288,15 @@ static void ask_due(struct adp_scraper *s)
     uint64_t now = now_ns(s);
     for (uint32_t i = 0; i < s->n; i++) {
         struct target *t = &s->target[i];
-        if (t->asked || t->answered || !adp_schedule_take(&t->schedule, now))
+        uint64_t passed = t->schedule.passed;
+        if (t->asked || t->answered)
+            continue;
+        bool taken = adp_schedule_take(&t->schedule, now);
+        passed = t->schedule.passed - passed;
+        t->slept += passed < t->missed ? passed : t->missed;
+        if (taken || passed)
+            t->missed = 0;
+        if (!taken)
             continue;
         if (!s->open) {
             s->open = true;
@@ -297,11 +308,28 @@ static void ask_due(struct adp_scraper *s)
     }
 }
 
+/* We looked at `meant` at the latest, and not again until now: slots that came due since are to
+ * be blamed on no page, if that is long enough for one to be too late (schedule.h). */
+static void look(struct adp_scraper *s, uint64_t meant)
+{
+    uint64_t now = now_ns(s);
+    for (uint32_t i = 0; now > meant && i < s->n; i++) {
+        const struct adp_schedule *schedule = &s->target[i].schedule;
+        uint64_t due = adp_schedule_due_ns(schedule), step = schedule->interval_ns;
+        if (due < meant)
+            due += (meant - due + step - 1) / step * step;
+        if (now - meant > step / 2 && due <= now)
+            s->target[i].missed += (now - due) / step + 1;
+    }
+    s->look_ns = now;
+}
+
 static void start(struct adp_scraper *s, uint64_t now)
 {
     for (uint32_t i = 0; i < s->n; i++)
         adp_schedule_init(&s->target[i].schedule, now, s->given[i].interval_ns);
     s->started = true;
+    s->look_ns = now;
 }
 
 /* When something is to be done again, if nothing comes. */
@@ -422,6 +450,7 @@ static void close_round(struct adp_scraper *s, struct adp_scrape_round *ret)
         ret->cut_lines += s->left[i].cut_lines;
         ret->came |= (uint64_t)s->target[i].fresh << i;
         ret->passed += s->target[i].schedule.passed;
+        ret->slept += s->target[i].slept;
         s->target[i].answered = s->target[i].fresh = s->target[i].in_round = false;
     }
     ret->left = s->left;
@@ -438,6 +467,7 @@ bool adp_scraper_step(struct adp_scraper *scraper, uint64_t wait_ns,
     uint64_t now = now_ns(s), until = now + wait_ns < now ? UINT64_MAX : now + wait_ns;
     if (!s->started)
         start(s, now);
+    look(s, s->look_ns);
     ask_due(s);
     collect(s);
     if (!is_over(s)) {
@@ -445,6 +475,7 @@ bool adp_scraper_step(struct adp_scraper *scraper, uint64_t wait_ns,
         now = now_ns(s);
         next = next < until ? next : until;
         s->wire->wait(s->wire->ctx, next > now ? next - now : 0);
+        look(s, next > now ? next : now);
         collect(s);
     }
     if (!is_over(s))

@@ -264,6 +264,47 @@ START_TEST(what_the_last_line_is_about_is_left_out_without_its_newline)
 }
 END_TEST
 
+/* Asked at 0 s and 1 s; then it sleeps from before 2 s, when nothing is awaited, to 5.2 s: slots 2,
+ * 3, 4 are passed over and 5 is taken. That page takes 3.5 s, to 8.7 s: 6, 7 and, being more than
+ * half an interval late, 8. */
+START_TEST(slots_are_blamed_on_a_page_or_on_a_sleep)
+{
+    struct adp_scraper *s = open_scraper(1, S, 10 * S);
+    next_round(s);
+    next_round(s);
+    world.stall_ns = 3200 * MS;
+    world.engine[0].takes_ns = 3500 * MS;
+    struct adp_scrape_round round = next_round(s);
+    ck_assert_uint_eq(round.passed, 3);
+    ck_assert_uint_eq(round.slept, 3);
+    world.engine[0].takes_ns = 10 * MS;
+    round = next_round(s);
+    ck_assert_uint_eq(world.now, 109010 * MS);
+    ck_assert_uint_eq(round.passed, 6);
+    ck_assert_uint_eq(round.slept, 3);
+    adp_scraper_destroy(s);
+}
+END_TEST
+
+/* As above, but asleep while a page is awaited that is there when it wakes. */
+START_TEST(a_page_that_came_during_a_sleep_is_not_blamed)
+{
+    struct adp_scraper *s = open_scraper(1, S, 10 * S);
+    next_round(s);
+    world.engine[0].takes_ns = 100 * MS;
+    struct adp_scrape_round round;
+    ck_assert(!adp_scraper_step(s, 990 * MS, &round)); /* to slot 1 */
+    ck_assert_uint_eq(world.now, 101 * S);
+    world.stall_ns = 3 * S;
+    ck_assert(adp_scraper_step(s, 200 * MS, &round));
+    ck_assert_uint_eq(world.now, 104100 * MS);
+    round = next_round(s); /* slot 4; 2 and 3 are gone */
+    ck_assert_uint_eq(round.passed, 2);
+    ck_assert_uint_eq(round.slept, 2);
+    adp_scraper_destroy(s);
+}
+END_TEST
+
 /* One has come, one takes 150 ms, one never answers: of an hour's interval a second is over. */
 START_TEST(the_end_gives_what_came_and_fails_what_did_not)
 {
@@ -533,6 +574,8 @@ int main(void)
     tcase_add_test(tc, a_failure_is_a_round_without_a_page_and_says_why);
     tcase_add_test(tc, what_reads_as_no_metrics_is_a_failure);
     tcase_add_test(tc, bad_lines_cost_themselves_and_are_counted);
+    tcase_add_test(tc, slots_are_blamed_on_a_page_or_on_a_sleep);
+    tcase_add_test(tc, a_page_that_came_during_a_sleep_is_not_blamed);
     tcase_add_test(tc, the_end_gives_what_came_and_fails_what_did_not);
     tcase_add_test(tc, what_is_left_out_is_told_of_the_page_it_stands_on);
     tcase_add_test(tc, what_the_last_line_is_about_is_left_out_without_its_newline);
