@@ -68,8 +68,7 @@ struct adp_scrape_round {
                                            it; all zero for the others. As page */
     uint32_t bad_lines, cut_lines;      /* of them all */
     uint64_t passed; /* slots passed over since the first round, of all targets */
-    uint64_t
-        slept; /* of these, such as were due while nobody stepped or the machine slept */
+    uint64_t slept;  /* of these, due while nobody stepped or the machine slept */
 };
 
 /* How long the last page of a pool's target is held when it fails. [any] */
