@@ -37,7 +37,7 @@ struct adp_page_shape {
 
     /* What was found on the page besides: as core/promtext.h has it, and true of every
      * page with these gaps. */
-    uint32_t bad_lines, first_bad_line;
+    uint32_t bad_lines, first_bad_line, first_bad_column;
     const char *first_bad_why;
     bool openmetrics;
     int format; /* the page was declared as; another declaration reads otherwise */

@@ -51,7 +51,6 @@ struct scan {
     const char *value_at, *value_end;
     struct adp_metrics *metrics;
     struct adp_promtext_found found;
-    uint32_t first_bad_column;
     struct adp_str first_bad; /* that line from there on */
 
     bool model; /* the sample before was written plainly: no quoted names, no escapes */
@@ -353,7 +352,7 @@ static void count_bad(struct scan *s, const char *why)
     if (!s->found.bad_lines++) {
         s->found.first_bad_line = s->line;
         s->found.first_bad_why = why;
-        s->first_bad_column = (uint32_t)(s->p - s->begin) + 1;
+        s->found.first_bad_column = (uint32_t)(s->p - s->begin) + 1;
         s->first_bad = (struct adp_str) { s->p, (size_t)(s->end - s->p) };
     }
 }
@@ -466,6 +465,17 @@ static const char *foreign(const char *page, const char *end, const char **ret_a
     return *ret_at ? "binary data (a NUL byte)" : NULL;
 }
 
+static size_t byte_order_mark(const char *page, size_t len)
+{
+    return len >= 3 && !memcmp(page, "\xef\xbb\xbf", 3) ? 3 : 0;
+}
+
+bool adp_promtext_is_foreign(const char *page, size_t len)
+{
+    const char *where;
+    return len && foreign(page + byte_order_mark(page, len), page + len, &where);
+}
+
 static int refuse_foreign(const char *page, const char *where, const char *what,
                           struct adp_error *err)
 {
@@ -484,7 +494,7 @@ static int refuse_all_bad(const struct scan *s, struct adp_error *err)
 {
     int shown = s->first_bad.n < 40 ? (int)s->first_bad.n : 40;
     return adp_error_at(err, ADP_ESYNTAX, NULL, s->found.first_bad_line,
-                        s->first_bad_column,
+                        s->found.first_bad_column,
                         "no line of the page is a sample: %s, found \"%.*s\"",
                         s->found.first_bad_why, shown, s->first_bad.p);
 }
@@ -578,6 +588,7 @@ static bool compare(struct adp_metrics *metrics, enum adp_promtext_format format
     *ret = (struct adp_promtext_found) { .samples = shape->n_values,
                                          .bad_lines = shape->bad_lines,
                                          .first_bad_line = shape->first_bad_line,
+                                         .first_bad_column = shape->first_bad_column,
                                          .first_bad_why = shape->first_bad_why,
                                          .openmetrics = shape->openmetrics,
                                          .repeated = true };
@@ -592,6 +603,7 @@ static void finish_shape(struct scan *s, const char *end, enum adp_promtext_form
         return;
     s->shape->bad_lines = s->found.bad_lines;
     s->shape->first_bad_line = s->found.first_bad_line;
+    s->shape->first_bad_column = s->found.first_bad_column;
     s->shape->first_bad_why = s->found.first_bad_why;
     s->shape->openmetrics = s->openmetrics;
     s->shape->format = (int)format;
@@ -672,12 +684,9 @@ int adp_promtext_read_as(struct adp_metrics *metrics, enum adp_promtext_format f
     adp_metrics_clear(metrics);
     if (len > UINT32_MAX)
         return adp_error_set(err, ADP_EFULL, "page of more than %u bytes", UINT32_MAX);
-    if (len >= 3 && !memcmp(page, "\xef\xbb\xbf", 3)) { /* byte order mark */
-        page += 3;
-        len -= 3;
-    }
-    if (!len)
-        page = ""; /* NULL may be given with 0 */
+    size_t mark = byte_order_mark(page, len);
+    len -= mark;
+    page = len ? page + mark : ""; /* NULL may be given with 0 */
     const char *end = page + len;
     struct adp_promtext_found found;
     if (compare(metrics, format, page, end, ret ? ret : &found))

@@ -28,9 +28,10 @@
 
 /* What was found while reading. */
 struct adp_promtext_found {
-    uint32_t samples;        /* lines read, each into a series; duplicates among them */
-    uint32_t bad_lines;      /* skipped */
-    uint32_t first_bad_line; /* 1-based; 0 when none */
+    uint32_t samples;          /* lines read, each into a series; duplicates among them */
+    uint32_t bad_lines;        /* skipped */
+    uint32_t first_bad_line;   /* 1-based; 0 when none */
+    uint32_t first_bad_column; /* where it turned out bad; likewise */
     const char
         *first_bad_why; /* static words: "value is not a number", … ; NULL when none */
     bool openmetrics;   /* was read as such */
@@ -61,5 +62,9 @@ int adp_promtext_read(struct adp_metrics *metrics, const char *page, size_t len,
 int adp_promtext_read_as(struct adp_metrics *metrics, enum adp_promtext_format format,
                          const char *page, size_t len, struct adp_promtext_found *ret,
                          struct adp_error *err);
+
+/* The bytes are JSON, HTML, gzip or binary, as those two would say, at its begin or by a NUL
+ * byte anywhere. [any] */
+bool adp_promtext_is_foreign(const char *page, size_t len);
 
 #endif

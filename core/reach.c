@@ -36,9 +36,12 @@ bool adp_reach_is_short_of(const struct adp_reach *reach, double threshold, bool
 void adp_reach_why(const struct adp_reach *reach, double threshold,
                    char to[ADP_REACH_WHY])
 {
+    double takes = adp_reach_tokens(reach, threshold);
+    char tail[64] = "no length of theirs reaches that";
+    if (isfinite(takes))
+        snprintf(tail, sizeof tail, "it takes requests of %.6g tokens", takes);
     snprintf(to, ADP_REACH_WHY,
-             "%.6g requests of %.6g tokens fill %.3g of a cache of %.6g, and it takes "
-             "requests of %.6g tokens",
+             "%.6g requests of %.6g tokens fill %.3g of a cache of %.6g, and %s",
              reach->concurrency, reach->request_tokens, adp_reach_ceiling(reach),
-             reach->capacity_tokens, adp_reach_tokens(reach, threshold));
+             reach->capacity_tokens, tail);
 }

@@ -33,8 +33,8 @@ enum { ADP_REACH_WHY = 192 };
 void adp_reach_why(const struct adp_reach *reach, double threshold,
                    char to[ADP_REACH_WHY]);
 
-/* The tokens a request must hold for kv_pressure to reach `threshold`. Capacity and
- * concurrency are known. [any] */
+/* The tokens a request must hold for kv_pressure to reach `threshold`; infinite where a double
+ * cannot tell. Capacity and concurrency are known. [any] */
 double adp_reach_tokens(const struct adp_reach *reach, double threshold);
 
 #endif

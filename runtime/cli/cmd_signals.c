@@ -11,6 +11,7 @@
 #include "runtime/cli/page_file.h"
 #include "runtime/cli/say.h"
 #include "runtime/config/config.h"
+#include "runtime/scrape/left.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -169,13 +170,13 @@ static int read_text(struct pages *p, const char *name, const char *text, size_t
     if (code < 0 && err && !err->file[0])
         snprintf(err->file, sizeof err->file, "%s", name);
     if (code == 0 && found.bad_lines)
-        adp_say("%s:%u: %s; %u of its lines left out", name, found.first_bad_line,
-                found.first_bad_why, found.bad_lines);
+        adp_say("%s:%u:%u: %s; %u of its lines left out", name, found.first_bad_line,
+                found.first_bad_column, found.first_bad_why, found.bad_lines);
     p->now = to;
     p->bad_lines += found.bad_lines;
     p->duplicates += adp_metrics_duplicates(to);
     if (code == 0 && adp_metrics_duplicates(to))
-        adp_say("%s: " ADP_PAGE_TWICE, name, adp_metrics_duplicates(to));
+        adp_say("%s: " ADP_LEFT_TWICE, name, adp_metrics_duplicates(to));
     return code;
 }
 
@@ -271,7 +272,7 @@ static int read_round(struct pages *p, struct adp_scraper *scraper, struct adp_e
     p->wall_s = wall_s();
     p->cut_lines += round.cut_lines;
     if (round.cut_lines)
-        adp_say("%s: " ADP_PAGE_CUT, adp_scraper_name(scraper, 0), round.cut_lines);
+        adp_say("%s: " ADP_LEFT_CUT, adp_scraper_name(scraper, 0), round.cut_lines);
     return read_text(p, adp_scraper_name(scraper, 0), round.page, round.len, round.format,
                      err);
 }

@@ -472,8 +472,9 @@ static int open_runtime(struct request *r, adp_runtime **ret)
 struct view {
     const struct request *request;
     const adp_runtime *runtime;
-    bool terminal, noted;
-    uint32_t told[ADP_SCRAPE_MAX_TARGETS]; /* reasons that were, a bit each */
+    bool terminal;
+    bool noted[ADP_SCRAPE_MAX_TARGETS + 1]; /* of each page, and of all together */
+    uint32_t told[ADP_SCRAPE_MAX_TARGETS];  /* reasons that were, a bit each */
 };
 
 static void clear_line(const struct view *v)
@@ -530,12 +531,12 @@ static void tell_failure(void *ctx, const struct adp_scrape_failure *failure)
     adp_say("%s", failure->text);
 }
 
-static void tell_note(void *ctx, const struct adp_error *note)
+static void tell_note(void *ctx, uint32_t target, const struct adp_error *note)
 {
     struct view *v = ctx;
-    if (v->noted)
+    if (v->noted[target])
         return;
-    v->noted = true;
+    v->noted[target] = true;
     clear_line(v);
     adp_say_error(note);
 }
@@ -555,9 +556,13 @@ static void say_failures(const struct adp_watched *w)
     if (w->failures)
         adp_say("%llu of the pages asked for could not be had: %s",
                 (unsigned long long)w->failures, text);
-    if (w->passed)
+    if (w->passed > w->slept)
         adp_say("not asked in time, since the page before had not come: %llu times",
-                (unsigned long long)w->passed);
+                (unsigned long long)(w->passed - w->slept));
+    if (w->slept)
+        adp_say("not asked in time, since this program was held up or the machine slept: "
+                "%llu times",
+                (unsigned long long)w->slept);
 }
 
 static int conclude(const char *program, const struct request *r,

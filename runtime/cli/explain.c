@@ -14,6 +14,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 static const char *verdict_word(uint32_t action)
 {
@@ -132,27 +133,41 @@ static double passed(const struct adp_explained *e, const struct adp_reach *reac
     return above ? e->why.value[kv] : (double)NAN;
 }
 
-static void print_reach(const struct adp_explained *e)
+enum { REACH_TEXT = ADP_REACH_WORDS + 256 };
+
+/* True, and a sentence in `to`, when the gate's threshold cannot be reached, or when a reading
+ * says that what tells so is wrong. */
+static bool is_out_of_reach(const struct adp_explained *e, const struct adp_gate_state *g,
+                            char to[REACH_TEXT])
 {
     struct adp_reach reach = reach_of(e);
     char words[ADP_REACH_WORDS], why[ADP_REACH_WHY];
     double read = passed(e, &reach);
-    for (uint32_t i = 0; i < e->why.n_gates; i++) {
-        const struct adp_gate_state *g = &e->why.gates[i];
-        if (!g->has_threshold ||
-            !adp_host_out_of_reach(&reach, g->signal, g->op, g->threshold, words))
-            continue;
-        if (isnan(read)) {
-            adp_page_put(stdout, "  rule %u  %s\n", g->rule, words);
-            continue;
-        }
-        adp_reach_why(&reach, g->threshold, why);
-        adp_page_put(
-            stdout,
-            "  rule %u  by capacity kv_pressure could not reach %s, yet it reads %s, "
-            "above the most that there can be: %s; so one of these is wrong\n",
-            g->rule, adp_page_value(g->threshold).text, adp_page_value(read).text, why);
-    }
+    if (!g->has_threshold ||
+        !adp_host_out_of_reach(&reach, g->signal, g->op, g->threshold, words))
+        return false;
+    snprintf(to, REACH_TEXT, "%s", words);
+    if (isnan(read))
+        return true;
+    adp_reach_why(&reach, g->threshold, why);
+    snprintf(
+        to, REACH_TEXT,
+        "by capacity kv_pressure could not reach %s, yet it reads %s, above the most "
+        "that there can be: %s; so one of these is wrong",
+        adp_page_value(g->threshold).text, adp_page_value(read).text, why);
+    return true;
+}
+
+static void print_shadows(const struct adp_explained *e)
+{
+    struct adp_gate_state gates[ADP_MAX_GATES];
+    char words[REACH_TEXT];
+    for (uint32_t i = 1; i < adp_host_config(e->runtime)->n_policies; i++)
+        for (uint32_t g = 0, n = adp_host_gates(e->runtime, i, gates); g < n; g++)
+            if (is_out_of_reach(e, &gates[g], words))
+                adp_page_put(stdout, "  shadow    %s, rule %u: %s\n",
+                             adp_host_policy(e->runtime, i)->policy.name, gates[g].rule,
+                             words);
 }
 
 static void print_gates(const struct adp_explained *e)
@@ -160,6 +175,7 @@ static void print_gates(const struct adp_explained *e)
     if (!e->why.n_gates)
         return;
     int width = 0;
+    char reach[REACH_TEXT];
     for (uint32_t i = 0; i < e->why.n_gates; i++) {
         char words[160];
         int n = gate_words(&e->why.gates[i], words, sizeof words);
@@ -168,7 +184,9 @@ static void print_gates(const struct adp_explained *e)
     adp_page_put(stdout, "\nGates: a rule refuses when all of its gates hold\n");
     for (uint32_t i = 0; i < e->why.n_gates; i++)
         print_gate(&e->why.gates[i], width);
-    print_reach(e);
+    for (uint32_t i = 0; i < e->why.n_gates; i++)
+        if (is_out_of_reach(e, &e->why.gates[i], reach))
+            adp_page_put(stdout, "  rule %u  %s\n", e->why.gates[i].rule, reach);
 }
 
 static bool is_read(const struct adp_explained *e, uint32_t signal)
@@ -249,6 +267,7 @@ void adp_explain_text(const struct adp_explained *e)
 {
     print_verdict(e);
     print_enforcement(e);
+    print_shadows(e);
     print_gates(e);
     print_signals(e);
 }
@@ -279,6 +298,44 @@ static void put_signals(struct adp_line *to, const struct adp_explained *e)
     adp_line_puts(to, "}");
 }
 
+/* As in `report --json`: the tokens where nothing speaks against it. */
+static void put_reach(struct adp_line *to, const struct adp_explained *e,
+                      const struct adp_gate_state *g)
+{
+    struct adp_reach reach = reach_of(e);
+    char words[REACH_TEXT];
+    bool out = is_out_of_reach(e, g, words);
+    adp_line_key_text(to, "out_of_reach", out ? words : NULL);
+    put_number(to, "reachable_at_tokens", out && isnan(passed(e, &reach)),
+               out ? adp_reach_tokens(&reach, g->threshold) : 0);
+}
+
+/* Each with those of its gates that cannot be reached. */
+static void put_shadows(struct adp_line *to, const struct adp_explained *e)
+{
+    struct adp_gate_state gates[ADP_MAX_GATES];
+    char words[REACH_TEXT];
+    adp_line_key(to, "shadows");
+    adp_line_puts(to, "[");
+    for (uint32_t i = 1; i < adp_host_config(e->runtime)->n_policies; i++) {
+        uint32_t n = adp_host_gates(e->runtime, i, gates);
+        bool any = false;
+        adp_line_puts(to, i > 1 ? ",{" : "{");
+        adp_line_key_text(to, "policy", adp_host_policy(e->runtime, i)->policy.name);
+        adp_line_key(to, "out_of_reach");
+        adp_line_puts(to, "[");
+        for (uint32_t g = 0; g < n; g++) {
+            if (!is_out_of_reach(e, &gates[g], words))
+                continue;
+            adp_line_puts(to, any ? "," : "");
+            adp_line_string(to, words, strlen(words));
+            any = true;
+        }
+        adp_line_puts(to, "]}");
+    }
+    adp_line_puts(to, "]");
+}
+
 static void put_gates(struct adp_line *to, const struct adp_explained *e)
 {
     adp_line_key(to, "gates");
@@ -292,6 +349,7 @@ static void put_gates(struct adp_line *to, const struct adp_explained *e)
         put_number(to, "threshold", g->has_threshold, g->threshold);
         put_number(to, "value", g->has_value, g->value);
         put_number(to, "distance", g->has_threshold && g->has_value, g->distance);
+        put_reach(to, e, g);
         adp_line_puts(to, "}");
     }
     adp_line_puts(to, "]");
@@ -327,6 +385,7 @@ int adp_explain_json(const struct adp_explained *e)
     adp_line_key_u64(&to, "cut_lines", e->cut_lines);
     put_signals(&to, e);
     put_gates(&to, e);
+    put_shadows(&to, e);
     adp_line_puts(&to, "}\n");
     int code = to.broken ? ADP_ENOMEM : 0;
     if (code == 0)

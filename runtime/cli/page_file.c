@@ -3,8 +3,10 @@
 #include "runtime/cli/page_file.h"
 
 #include "core/error.h"
+#include "core/promtext.h"
 #include "runtime/cli/say.h"
 #include "runtime/scrape/ending.h"
+#include "runtime/scrape/left.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -14,8 +16,25 @@
 
 enum { MOST_BYTES = 16 << 20 };
 
+/* Nothing is left of it, be it that it is no page at all. */
+static int refuse(const char *name, const char *page, size_t len, struct adp_error *err)
+{
+    struct adp_metrics *metrics;
+    int code = adp_metrics_create(&metrics);
+    if (code < 0)
+        return adp_error_set(err, code, "out of memory");
+    code = adp_promtext_read(metrics, page, len, NULL, err);
+    adp_metrics_destroy(metrics);
+    if (code < 0 && err && !err->file[0])
+        snprintf(err->file, sizeof err->file, "%s", name);
+    return code < 0 ? code
+                    : adp_error_at(err, ADP_ESYNTAX, name, 0, 0,
+                                   "the page ends in the middle of its first metric: its "
+                                   "last line has no newline");
+}
+
 /* A number that was cut off is a shorter number. */
-static int take_ending(const char *name, const char *page, size_t *len, uint32_t *ret_cut,
+static int take_ending(const char *name, char *page, size_t *len, uint32_t *ret_cut,
                        struct adp_error *err)
 {
     size_t blank = 0;
@@ -25,13 +44,12 @@ static int take_ending(const char *name, const char *page, size_t *len, uint32_t
         *len = 0;
         return 0;
     }
-    *len = adp_page_ending(page, *len, ret_cut);
-    if (!*len)
-        return adp_error_at(err, ADP_ESYNTAX, name, 0, 0,
-                            "the page ends in the middle of its first metric: its last "
-                            "line has no newline");
+    size_t read = adp_page_ending(page, *len, ret_cut);
+    if (!read)
+        return refuse(name, page, *len, err);
+    *len = read;
     if (*ret_cut)
-        adp_say("%s: " ADP_PAGE_CUT, name, *ret_cut);
+        adp_say("%s: " ADP_LEFT_CUT, name, *ret_cut);
     return 0;
 }
 

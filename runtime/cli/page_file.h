@@ -9,16 +9,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What is said of a page, also of one from a URL: formats for how many lines or series. */
-#define ADP_PAGE_CUT                                                                     \
-    "the last line has no newline and may be cut: %u lines of its metric left out"
-#define ADP_PAGE_TWICE                                                                   \
-    "%u of its series stand there more than once: the last value is taken"
-
 /* Reads the file, or stdin for "-", whole. *ret is the caller's to free, also on failure.
  * *ret_len: how much of it is the page, 0 when nothing is in it; `ret_cut`: lines of metrics
  * behind that, which was said on stderr. ADP_EIO, ADP_EFULL (16 MiB), ADP_ENOMEM;
- * ADP_ESYNTAX: it ends in its first metric. */
+ * ADP_ESYNTAX: nothing of it can be read, as adp_promtext_read has it, or it ends in its first
+ * metric. */
 int adp_page_file_read(const char *name, char **ret, size_t *ret_len, uint32_t *ret_cut,
                        struct adp_error *err);
 

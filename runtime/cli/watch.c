@@ -3,10 +3,7 @@
 #include "runtime/cli/watch.h"
 
 #include "core/error.h"
-#include "core/metrics.h"
-#include "runtime/cli/page_file.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -42,48 +39,38 @@ static int take_refusal(const struct adp_watch *w, const struct adp_error *why,
     return adp_host_scrape_failed(w->runtime, text, err);
 }
 
-/* What a note about a round's page calls it. */
-static const char *page_name(const struct adp_watch *w,
-                             const struct adp_scrape_round *round)
+static void tell(const struct adp_watch *w, uint32_t target, const char *name,
+                 struct adp_error *note)
 {
-    bool one = round->came && !(round->came & (round->came - 1));
-    return one ? adp_scraper_name(w->scraper, (uint32_t)__builtin_ctzll(round->came))
-               : "the joined page";
+    if (!note->file[0])
+        snprintf(note->file, sizeof note->file, "%s", name);
+    w->on_note(w->ctx, target, note);
 }
 
-static void __attribute__((format(printf, 2, 3)))
-add(struct adp_error *note, const char *format, ...)
+/* What publishing noted, and what of the pages is not on the round's. A single page is that
+ * round's, and its bad lines are among what was noted; those of a pool's are not on the joined
+ * page. */
+static void take_notes(const struct adp_watch *w, const struct adp_scrape_round *round,
+                       int code, const struct adp_error *published)
 {
-    static const char between[] = "; ";
-    size_t len = strlen(note->text);
-    va_list args;
-    if (len && len + sizeof between < sizeof note->text) {
-        memcpy(note->text + len, between, sizeof between);
-        len += sizeof between - 1;
+    uint32_t n = round->fresh + round->held + round->gone;
+    struct adp_error note = code == ADP_NOTE ? *published : (struct adp_error) { 0 };
+    if (!w->on_note)
+        return;
+    if (n == 1) {
+        struct adp_scrape_left left = round->left[0];
+        left.bad_lines = 0;
+        if (adp_scrape_left_note(&left, &note) || note.code)
+            tell(w, 0, adp_scraper_name(w->scraper, 0), &note);
+        return;
     }
-    va_start(args, format);
-    vsnprintf(note->text + len, sizeof note->text - len, format, args);
-    va_end(args);
-}
-
-/* Adds what of the pages is not on the round's to what publishing noted, of which so much
- * stays that there is room for all of ours. */
-static int note_left_out(int code, const struct adp_scrape_round *round,
-                         struct adp_error *note)
-{
-    enum { KEPT = 260 };
-    if (!round->cut_lines && !round->no_room && !round->duplicates)
-        return code;
-    note->code = ADP_NOTE;
-    note->text[KEPT] = '\0';
-    if (round->cut_lines)
-        add(note, ADP_PAGE_CUT, round->cut_lines);
-    if (round->no_room)
-        add(note, "%u series left out, whose %u labels leave no room for \"target\"",
-            round->no_room, ADP_METRICS_MOST_LABELS);
-    if (round->duplicates)
-        add(note, ADP_PAGE_TWICE, round->duplicates);
-    return ADP_NOTE;
+    for (uint32_t i = 0; i < n; i++) {
+        struct adp_error own = { 0 };
+        if (adp_scrape_left_note(&round->left[i], &own))
+            tell(w, i, adp_scraper_name(w->scraper, i), &own);
+    }
+    if (note.code)
+        tell(w, ADP_SCRAPE_MAX_TARGETS, "the joined page", &note);
 }
 
 static int take_page(const struct adp_watch *w, adp_lane *lane,
@@ -96,16 +83,25 @@ static int take_page(const struct adp_watch *w, adp_lane *lane,
         adp_host_publish_page(w->runtime, round->page, round->len, round->format, &note);
     if (code < 0)
         return take_refusal(w, &note, so_far, err);
-    code = note_left_out(code, round, &note);
-    if (code == ADP_NOTE && w->on_note) {
-        if (!note.file[0])
-            snprintf(note.file, sizeof note.file, "%s", page_name(w, round));
-        w->on_note(w->ctx, &note);
-    }
+    take_notes(w, round, code, &note);
     so_far->samples++;
     if (w->decides && (code = adp_host_sample(lane, &decision)) < 0)
         return adp_error_set(err, code, "the runtime does not decide");
     return 0;
+}
+
+static int take_round(const struct adp_watch *w, adp_lane *lane,
+                      const struct adp_scrape_round *round, struct adp_watched *so_far,
+                      struct adp_error *err)
+{
+    so_far->passed = round->passed;
+    so_far->slept = round->slept;
+    int code = take_failures(w, round, so_far, err);
+    if (code == 0 && round->page)
+        code = take_page(w, lane, round, so_far, err);
+    if (w->on_round)
+        w->on_round(w->ctx, so_far);
+    return code;
 }
 
 int adp_watch_run(const struct adp_watch *watch, struct adp_watched *ret,
@@ -113,24 +109,21 @@ int adp_watch_run(const struct adp_watch *watch, struct adp_watched *ret,
 {
     const struct adp_clock *clock = watch->clock;
     uint64_t start = clock->mono_ns(clock->ctx);
+    struct adp_scrape_round round;
     struct adp_watched so_far = { 0 };
     adp_lane *lane = NULL;
     int code = adp_lane_open(&lane, watch->runtime, err);
     while (code == 0 && !*watch->stop && so_far.elapsed_ns < watch->for_ns) {
-        struct adp_scrape_round round;
         uint64_t left = watch->for_ns - so_far.elapsed_ns;
         bool over =
             adp_scraper_step(watch->scraper, left < STEP_NS ? left : STEP_NS, &round);
         so_far.elapsed_ns = clock->mono_ns(clock->ctx) - start;
-        if (!over)
-            continue;
-        so_far.passed = round.passed;
-        code = take_failures(watch, &round, &so_far, err);
-        if (code == 0 && round.page)
-            code = take_page(watch, lane, &round, &so_far, err);
-        if (watch->on_round)
-            watch->on_round(watch->ctx, &so_far);
+        if (over)
+            code = take_round(watch, lane, &round, &so_far, err);
     }
+    /* what was asked for in time and is about to come is no failure */
+    if (code == 0 && adp_scraper_end(watch->scraper, STEP_NS, &round))
+        code = take_round(watch, lane, &round, &so_far, err);
     adp_lane_close(lane);
     *ret = so_far;
     return code;

@@ -3,7 +3,8 @@
  *
  *  1. A round with a page is one sample, and one decision of every policy; none is
  *     enforced, there is nobody to enforce it on.
- *  2. A failure is a line of the log, and nothing else: what was there before ages. */
+ *  2. A failure is a line of the log, and nothing else: what was there before ages.
+ *  3. What was asked for is a sample or a failure, also when the time is over meanwhile. */
 #ifndef ADP_RUNTIME_CLI_WATCH_H
 #define ADP_RUNTIME_CLI_WATCH_H
 
@@ -14,7 +15,8 @@
 
 struct adp_watched {
     uint64_t elapsed_ns;
-    uint64_t samples, failures, passed;
+    uint64_t samples, failures;
+    uint64_t passed, slept; /* as a round's */
     uint64_t why[ADP_SCRAPE_WHYS]; /* failures by reason */
 };
 
@@ -29,7 +31,8 @@ struct adp_watch {
     void *ctx;
     void (*on_round)(void *ctx, const struct adp_watched *so_far);
     void (*on_failure)(void *ctx, const struct adp_scrape_failure *failure);
-    void (*on_note)(void *ctx, const struct adp_error *note); /* of a page in force */
+    /* Of a target's page that is in force, or of all of them: ADP_SCRAPE_MAX_TARGETS. */
+    void (*on_note)(void *ctx, uint32_t target, const struct adp_error *note);
 };
 
 /* Watches until the time is over or *stop. Negative: it cannot go on, and err says why;

@@ -125,13 +125,15 @@ int adp_supply_file_json(const char *path, FILE *to, struct adp_error *err)
     size_t len = 0;
     uint32_t cut = 0;
     int e = read_file(path, &text, &len, err);
-    if (!e && len && !(len = adp_page_ending(text, len, &cut)))
-        e = adp_error_set(err, ADP_ESYNTAX, "%s: it ends in its first metric", path);
+    size_t read = e || !len ? len : adp_page_ending(text, len, &cut);
+    bool none = len && !read; /* it ends in its first metric, or it is no page at all */
     if (!e)
         e = adp_supply_create(&supply, err);
-    if (!e && (e = adp_supply_read(supply, text, len, ADP_PROMTEXT_UNSAID, first_ns, 0,
-                                   &wrong)) < 0)
+    if (!e && (e = adp_supply_read(supply, text, none ? len : read, ADP_PROMTEXT_UNSAID,
+                                   first_ns, 0, &wrong)) < 0)
         adp_error_set(err, e, "%s:%u: %s", path, wrong.line, wrong.text);
+    if (!e && none)
+        e = adp_error_set(err, ADP_ESYNTAX, "%s: it ends in its first metric", path);
     if (!e) {
         supply->account.name = path;
         supply->account.cut_lines = cut;

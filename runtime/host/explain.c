@@ -5,21 +5,22 @@
 
 #include <string.h>
 
-static struct adp_gate_state gate_state(const adp_runtime *rt,
+/* `trace`: NULL without values. */
+static struct adp_gate_state gate_state(const adp_runtime *rt, uint32_t policy,
                                         const struct adp_trace *trace, uint32_t i)
 {
-    const struct adp_loaded *loaded = rt->edition->loaded[0];
+    const struct adp_loaded *loaded = rt->edition->loaded[policy];
     struct adp_gate gate = adp_loaded_gate(loaded, i);
-    uint32_t known = rt->edition->generation->member[0].slot_of[gate.signal];
+    uint32_t known = rt->edition->generation->member[policy].slot_of[gate.signal];
     struct adp_gate_state s = {
         .rule = gate.rule,
         .signal = adp_signals_name(rt->edition->config->signals, known),
         .op = adp_host_op_word(gate.op),
         .has_threshold = gate.param != ADP_NONE,
-        .has_value = trace->present >> known & 1u,
+        .has_value = trace && trace->present >> known & 1u,
     };
     if (s.has_threshold)
-        s.threshold = rt->edition->params[0].value[gate.param];
+        s.threshold = rt->edition->params[policy].value[gate.param];
     if (s.has_value)
         s.value = trace->value[known];
     if (!s.has_value || !s.has_threshold)
@@ -56,7 +57,7 @@ int adp_host_explain(adp_lane *lane, const adp_facts *facts, adp_decision *ret,
     };
     memcpy(ret_why->value, trace.value, sizeof ret_why->value);
     for (uint32_t i = 0; i < ret_why->n_gates && i < ADP_MAX_GATES; i++)
-        ret_why->gates[i] = gate_state(rt, &trace, i);
+        ret_why->gates[i] = gate_state(rt, 0, &trace, i);
     adp_host_leave(rt);
     return 0;
 }
@@ -73,4 +74,14 @@ bool adp_host_least(adp_runtime *rt, uint32_t signal, double *ret)
         adp_publisher_least(rt->publisher, rt->edition->generation->signals, signal, ret);
     adp_host_leave(rt);
     return known;
+}
+
+uint32_t adp_host_gates(const adp_runtime *rt, uint32_t policy,
+                        struct adp_gate_state ret[ADP_MAX_GATES])
+{
+    uint32_t n = rt->edition->loaded[policy]->policy.n_gates;
+    n = n < ADP_MAX_GATES ? n : ADP_MAX_GATES;
+    for (uint32_t i = 0; i < n; i++)
+        ret[i] = gate_state(rt, policy, NULL, i);
+    return n;
 }

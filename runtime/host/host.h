@@ -132,6 +132,10 @@ bool adp_host_least(adp_runtime *rt, uint32_t signal, double *ret);
 int adp_host_explain(adp_lane *lane, const adp_facts *facts, adp_decision *ret,
                      struct adp_explanation *ret_why);
 
+/* The gates of policy i as they are in force, without values. Returns how many. [control] */
+uint32_t adp_host_gates(const adp_runtime *rt, uint32_t policy,
+                        struct adp_gate_state ret[ADP_MAX_GATES]);
+
 /* --- Watching: metrics without requests --- */
 
 /* Asks every policy about the metrics in force, for no request of anybody's: recorded as a

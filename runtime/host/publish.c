@@ -45,9 +45,10 @@ static struct adp_metrics *next_metrics(adp_runtime *rt)
 static int note_bad_lines(const struct adp_promtext_found *found,
                           const adp_error *published, adp_error *err)
 {
-    return adp_error_at(err, ADP_NOTE, NULL, found->first_bad_line, 1,
-                        "%s; %u of its lines left out%s%s", found->first_bad_why,
-                        found->bad_lines, published->code ? "; " : "", published->text);
+    return adp_error_at(err, ADP_NOTE, NULL, found->first_bad_line,
+                        found->first_bad_column, "%s; %u of its lines left out%s%s",
+                        found->first_bad_why, found->bad_lines,
+                        published->code ? "; " : "", published->text);
 }
 
 int adp_host_publish_page(adp_runtime *rt, const char *page, size_t len,

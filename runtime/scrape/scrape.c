@@ -21,6 +21,8 @@
 
 struct target {
     struct adp_schedule schedule;
+    uint64_t slept;  /* of the slots passed over, those due while we did not look */
+    uint64_t missed; /* slots that were, since one was last taken or passed over */
     bool asked;
     bool in_round;    /* the round that is open waits for it */
     bool answered;    /* came or failed in the round that is open */
@@ -28,8 +30,7 @@ struct target {
     bool whole;       /* `metrics` is a page that came */
     const char *page; /* the last one's bytes, the wire's; while fresh */
     size_t len;
-    uint64_t came_ns, came_wall_ns;
-    uint32_t bad_lines, cut_lines, duplicates;
+    uint64_t asked_ns, came_ns, came_wall_ns;
     enum adp_promtext_format format; /* as declared */
     struct adp_metrics *metrics;     /* owned; NULL with a single target */
 };
@@ -39,7 +40,8 @@ struct adp_scraper {
     struct adp_address *at;
     struct target *target;
     uint32_t n;
-    bool started; /* a first step was made, and the schedules with it */
+    bool started;     /* a first step was made, and the schedules with it */
+    uint64_t look_ns; /* when slots and answers were looked at last */
     struct adp_clock clock;
     struct adp_fetch *fetch; /* NULL: the wire is not ours */
     const struct adp_wire *wire;
@@ -47,6 +49,7 @@ struct adp_scraper {
     bool open;
     uint64_t opened_ns, patience_ns;
     uint32_t n_fresh;
+    struct adp_scrape_left *left; /* of each target's fresh page */
     struct adp_scrape_failure *failures;
     uint32_t n_failures;
     struct adp_line page;
@@ -152,8 +155,9 @@ int adp_scraper_create(struct adp_scraper **ret, const struct adp_scrape_target 
     s->given = calloc(n, sizeof *s->given);
     s->at = calloc(n, sizeof *s->at);
     s->target = calloc(n, sizeof *s->target);
+    s->left = calloc(n, sizeof *s->left);
     s->failures = calloc(n + 1, sizeof *s->failures); /* and one of ours */
-    int code = s->given && s->at && s->target && s->failures ? 0 : ADP_ENOMEM;
+    int code = s->given && s->at && s->target && s->left && s->failures ? 0 : ADP_ENOMEM;
     if (code == 0)
         code = adp_metrics_create(&s->tried);
     if (code < 0)
@@ -184,6 +188,7 @@ void adp_scraper_destroy(struct adp_scraper *scraper)
     free(scraper->given);
     free(scraper->at);
     free(scraper->target);
+    free(scraper->left);
     free(scraper->failures);
     free(scraper);
 }
@@ -219,7 +224,9 @@ static void keep(struct adp_scraper *s, uint32_t i, const struct adp_fetched *go
     uint32_t cut;
     size_t len = adp_page_ending(got->page, got->len, &cut);
     t->whole = false; /* what was read before is about to go */
-    if (!len)         /* it ends in its first metric, or it is no page at all */
+    bool none =
+        !len && got->len; /* it ends in its first metric, or it is no page at all */
+    if (none)
         len = got->len;
     int code = adp_promtext_read_as(t->metrics ? t->metrics : s->tried, got->format,
                                     got->page, len, &found, &err);
@@ -233,7 +240,7 @@ static void keep(struct adp_scraper *s, uint32_t i, const struct adp_fetched *go
              err.line ? text : err.text);
         return;
     }
-    if (cut && (len == got->len || !found.samples)) {
+    if (none || (cut && !found.samples)) {
         fail(s, i, ADP_SCRAPE_CUT, "the page ends in the middle of its first metric");
         return;
     }
@@ -241,9 +248,14 @@ static void keep(struct adp_scraper *s, uint32_t i, const struct adp_fetched *go
     t->page = got->page;
     t->len = len;
     t->format = got->format;
-    t->bad_lines = found.bad_lines;
-    t->cut_lines = cut;
-    t->duplicates = adp_metrics_duplicates(t->metrics ? t->metrics : s->tried);
+    s->left[i] = (struct adp_scrape_left) {
+        .bad_lines = found.bad_lines,
+        .first_bad_line = found.first_bad_line,
+        .first_bad_column = found.first_bad_column,
+        .first_bad_why = found.first_bad_why,
+        .cut_lines = cut,
+        .duplicates = adp_metrics_duplicates(t->metrics ? t->metrics : s->tried),
+    };
     t->came_ns = now_ns(s);
     t->came_wall_ns = s->clock.wall_ns(s->clock.ctx);
     s->n_fresh++;
@@ -276,15 +288,40 @@ static void ask_due(struct adp_scraper *s)
     uint64_t now = now_ns(s);
     for (uint32_t i = 0; i < s->n; i++) {
         struct target *t = &s->target[i];
-        if (t->asked || t->answered || !adp_schedule_take(&t->schedule, now))
+        uint64_t passed = t->schedule.passed;
+        if (t->asked || t->answered)
+            continue;
+        bool taken = adp_schedule_take(&t->schedule, now);
+        passed = t->schedule.passed - passed;
+        t->slept += passed < t->missed ? passed : t->missed;
+        if (taken || passed)
+            t->missed = 0;
+        if (!taken)
             continue;
         if (!s->open) {
             s->open = true;
             s->opened_ns = now;
         }
         t->asked = t->in_round = true;
+        t->asked_ns = now;
         s->wire->ask(s->wire->ctx, i);
     }
+}
+
+/* We looked at `meant` at the latest, and not again until now: slots that came due since are to
+ * be blamed on no page, if that is long enough for one to be too late (schedule.h). */
+static void look(struct adp_scraper *s, uint64_t meant)
+{
+    uint64_t now = now_ns(s);
+    for (uint32_t i = 0; now > meant && i < s->n; i++) {
+        const struct adp_schedule *schedule = &s->target[i].schedule;
+        uint64_t due = adp_schedule_due_ns(schedule), step = schedule->interval_ns;
+        if (due < meant)
+            due += (meant - due + step - 1) / step * step;
+        if (now - meant > step / 2 && due <= now)
+            s->target[i].missed += (now - due) / step + 1;
+    }
+    s->look_ns = now;
 }
 
 static void start(struct adp_scraper *s, uint64_t now)
@@ -292,6 +329,7 @@ static void start(struct adp_scraper *s, uint64_t now)
     for (uint32_t i = 0; i < s->n; i++)
         adp_schedule_init(&s->target[i].schedule, now, s->given[i].interval_ns);
     s->started = true;
+    s->look_ns = now;
 }
 
 /* When something is to be done again, if nothing comes. */
@@ -378,7 +416,7 @@ static void write_pool(struct adp_scraper *s, struct adp_scrape_round *ret)
         bool held = !t->fresh && is_held(s, i, now);
         double came_s = (double)t->came_wall_ns * 1e-9;
         if (t->fresh || held)
-            ret->no_room +=
+            s->left[i].no_room =
                 adp_pool_write(&s->page, t->metrics, s->given[i].name, came_s);
         ret->held += held;
         ret->gone += !t->fresh && !held;
@@ -406,15 +444,16 @@ static void close_round(struct adp_scraper *s, struct adp_scrape_round *ret)
     } else
         ret->gone = s->n;
     for (uint32_t i = 0; i < s->n; i++) {
-        if (s->target[i].fresh) {
-            ret->bad_lines += s->target[i].bad_lines;
-            ret->cut_lines += s->target[i].cut_lines;
-            ret->duplicates += s->target[i].duplicates;
-        }
+        if (!s->target[i].fresh)
+            s->left[i] = (struct adp_scrape_left) { 0 };
+        ret->bad_lines += s->left[i].bad_lines;
+        ret->cut_lines += s->left[i].cut_lines;
         ret->came |= (uint64_t)s->target[i].fresh << i;
         ret->passed += s->target[i].schedule.passed;
+        ret->slept += s->target[i].slept;
         s->target[i].answered = s->target[i].fresh = s->target[i].in_round = false;
     }
+    ret->left = s->left;
     ret->failures = s->failures;
     ret->n_failures = s->n_failures;
     s->n_fresh = s->n_failures = 0;
@@ -428,6 +467,7 @@ bool adp_scraper_step(struct adp_scraper *scraper, uint64_t wait_ns,
     uint64_t now = now_ns(s), until = now + wait_ns < now ? UINT64_MAX : now + wait_ns;
     if (!s->started)
         start(s, now);
+    look(s, s->look_ns);
     ask_due(s);
     collect(s);
     if (!is_over(s)) {
@@ -435,9 +475,51 @@ bool adp_scraper_step(struct adp_scraper *scraper, uint64_t wait_ns,
         now = now_ns(s);
         next = next < until ? next : until;
         s->wire->wait(s->wire->ctx, next > now ? next - now : 0);
+        look(s, next > now ? next : now);
         collect(s);
     }
     if (!is_over(s))
+        return false;
+    close_round(s, ret);
+    return true;
+}
+
+static bool is_asked(const struct adp_scraper *s)
+{
+    for (uint32_t i = 0; i < s->n; i++)
+        if (s->target[i].asked)
+            return true;
+    return false;
+}
+
+static void give_up(struct adp_scraper *s)
+{
+    char text[96];
+    uint64_t now = now_ns(s);
+    for (uint32_t i = 0; i < s->n; i++) {
+        struct target *t = &s->target[i];
+        if (!t->asked)
+            continue;
+        snprintf(text, sizeof text, "cut short by the end, %.3g s after it was asked for",
+                 (double)(now - t->asked_ns) * 1e-9);
+        t->asked = t->in_round = false;
+        s->open = true;
+        fail(s, i, ADP_SCRAPE_UNFINISHED, text);
+    }
+}
+
+bool adp_scraper_end(struct adp_scraper *scraper, uint64_t wait_ns,
+                     struct adp_scrape_round *ret)
+{
+    struct adp_scraper *s = scraper;
+    uint64_t now = now_ns(s), until = now + wait_ns;
+    collect(s);
+    for (; is_asked(s) && now < until; now = now_ns(s)) {
+        s->wire->wait(s->wire->ctx, until - now);
+        collect(s);
+    }
+    give_up(s);
+    if (!s->open || (!s->n_fresh && !s->n_failures))
         return false;
     close_round(s, ret);
     return true;

@@ -24,6 +24,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "runtime/scrape/address.h"
+#include "runtime/scrape/left.h"
 #include "runtime/scrape/wire.h"
 
 #define ADP_SCRAPE_MAX_TARGETS 64u
@@ -63,11 +64,11 @@ struct adp_scrape_round {
     uint64_t came;                   /* bit i: target i is on it anew */
     const struct adp_scrape_failure *failures; /* as page */
     uint32_t n_failures;
-    uint32_t bad_lines;  /* of the fresh pages, skipped */
-    uint32_t cut_lines;  /* of the fresh pages: left out, since the last has no newline */
-    uint32_t duplicates; /* of the fresh pages: series given again, the last taken */
-    uint32_t no_room;    /* series left out of a pool: its label has no room (pool.h) */
-    uint64_t passed;     /* slots passed over since the first round, of all targets */
+    const struct adp_scrape_left *left; /* of each target's page that came, what is not on
+                                           it; all zero for the others. As page */
+    uint32_t bad_lines, cut_lines;      /* of them all */
+    uint64_t passed; /* slots passed over since the first round, of all targets */
+    uint64_t slept;  /* of these, due while nobody stepped or the machine slept */
 };
 
 /* How long the last page of a pool's target is held when it fails. [any] */
@@ -87,6 +88,11 @@ void adp_scraper_destroy(struct adp_scraper *scraper);
  * round within that time, or woken. [control] */
 bool adp_scraper_step(struct adp_scraper *scraper, uint64_t wait_ns,
                       struct adp_scrape_round *ret);
+/* The last one: asks for nothing more, waits at most `wait_ns` for what was asked for, and ends
+ * the round. What has not come by then is a failure of it: unfinished. False: there is no
+ * round. Afterwards there are no steps. [control] */
+bool adp_scraper_end(struct adp_scraper *scraper, uint64_t wait_ns,
+                     struct adp_scrape_round *ret);
 /* Ends a waiting step early. [any] */
 void adp_scraper_wake(struct adp_scraper *scraper);
 

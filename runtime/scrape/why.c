@@ -20,6 +20,7 @@ static const char *const words[ADP_SCRAPE_WHYS] = {
     [ADP_SCRAPE_CUT] = "cut",
     [ADP_SCRAPE_TOO_BIG] = "too_big",
     [ADP_SCRAPE_NO_MEMORY] = "no_memory",
+    [ADP_SCRAPE_UNFINISHED] = "unfinished",
 };
 
 const char *adp_scrape_why_word(enum adp_scrape_why why)

@@ -21,9 +21,10 @@ enum adp_scrape_why {
     ADP_SCRAPE_NOT_METRICS, /* 200, and JSON, HTML, bytes, nothing */
     ADP_SCRAPE_CUT,         /* the page ended before its end */
     ADP_SCRAPE_TOO_BIG,
-    ADP_SCRAPE_NO_MEMORY
+    ADP_SCRAPE_NO_MEMORY,
+    ADP_SCRAPE_UNFINISHED /* it had not come when nobody waited for it any longer */
 };
-#define ADP_SCRAPE_WHYS (ADP_SCRAPE_NO_MEMORY + 1)
+#define ADP_SCRAPE_WHYS (ADP_SCRAPE_UNFINISHED + 1)
 
 /* "connection_refused", …; "fine" for 0. Static. [any] */
 const char *adp_scrape_why_word(enum adp_scrape_why why);

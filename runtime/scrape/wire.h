@@ -18,8 +18,8 @@
 struct adp_fetched {
     uint32_t target;
     enum adp_scrape_why why;
-    char text[256];   /* unless fine: the sentence behind the word, no secrets in it */
-    const char *page; /* if fine; borrowed until this target is asked again */
+    char text[256]; /* unless fine: the sentence behind the word, no secrets in it */
+    char *page;     /* if fine; borrowed, writable, until this target is asked again */
     size_t len;
     enum adp_promtext_format format; /* as declared by who sent it */
 };

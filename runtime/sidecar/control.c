@@ -72,6 +72,39 @@ static void say_failures(struct adp_sidecar *s, const struct adp_scrape_round *r
             adp_sidecar_say(s, "scrape: %s: pages come again", before->target[i].name);
 }
 
+static void say_note(struct adp_sidecar *s, const char *name, struct adp_error *note)
+{
+    char text[sizeof note->file + 2 * sizeof note->text];
+    if (!note->file[0])
+        snprintf(note->file, sizeof note->file, "%s", name);
+    adp_error_format(note, text, sizeof text);
+    adp_sidecar_say(s, "page: %s", text);
+}
+
+/* What publishing noted and what of the pages is not read, of each target once. A single
+ * page's bad lines are among what was noted. */
+static void say_notes(struct adp_sidecar *s, const struct adp_scrape_round *round,
+                      struct adp_error *published)
+{
+    bool single = s->config->n_scrape == 1;
+    for (uint32_t i = 0; i < s->config->n_scrape; i++) {
+        struct adp_scrape_left left = round->left[i];
+        struct adp_error note = { 0 };
+        if (single) {
+            note = *published;
+            left.bad_lines = 0;
+        }
+        bool any = adp_scrape_left_note(&left, &note) || note.code;
+        if (any && !(s->noted >> i & 1))
+            say_note(s, adp_scraper_name(s->scraper, i), &note);
+        s->noted |= (uint64_t)any << i;
+    }
+    if (!single && published->code && !s->noted_all) {
+        s->noted_all = true;
+        say_note(s, "the joined page", published);
+    }
+}
+
 static void take_round(struct adp_sidecar *s, const struct adp_scrape_round *round)
 {
     adp_error err = { 0 };
@@ -84,12 +117,10 @@ static void take_round(struct adp_sidecar *s, const struct adp_scrape_round *rou
     int code = adp_host_publish_page(s->rt, round->page, round->len, round->format, &err);
     adp_board_published(&s->board, code >= 0);
     adp_board_readings(&s->board, s->rt);
-    if (code < 0 || (code > 0 && !atomic_load(&s->board.ready)))
+    if (code < 0)
         adp_sidecar_say(s, "page: %s", err.text);
-    if (code >= 0 && round->no_room && !atomic_load(&s->board.ready))
-        adp_sidecar_say(s,
-                        "page: %u series left out, whose labels leave no room for target",
-                        round->no_room);
+    else
+        say_notes(s, round, &err);
     if (code >= 0)
         atomic_store(&s->board.ready, true);
 }
@@ -185,6 +216,8 @@ static void renew_targets_take(struct adp_sidecar *s, struct adp_config *config)
     if (s->config != s->first)
         adp_config_destroy(s->config);
     s->config = config;
+    s->noted = 0;
+    s->noted_all = false;
     adp_board_targets(&s->board, scraper, config->n_scrape);
     if (!s->config->n_scrape)
         atomic_store(&s->board.ready, true);

@@ -48,12 +48,28 @@ START_TEST(the_length_that_reaches_a_threshold_has_it_as_its_ceiling)
 }
 END_TEST
 
+/* 0.9 * 384000 / 64; 0.9 * 1e9 / 1e-300 is above what a double holds. */
+START_TEST(what_it_takes_is_a_number_or_not_told)
+{
+    char why[ADP_REACH_WHY];
+    adp_reach_why(&(struct adp_reach) { 384000, 64, 2168 }, 0.9, why);
+    ck_assert_str_eq(why,
+                     "64 requests of 2168 tokens fill 0.361 of a cache of 384000, and "
+                     "it takes requests of 5400 tokens");
+    adp_reach_why(&(struct adp_reach) { 1e9, 1e-300, 100 }, 0.9, why);
+    ck_assert_str_eq(why,
+                     "1e-300 requests of 100 tokens fill 1e-307 of a cache of 1e+09, "
+                     "and no length of theirs reaches that");
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("reach");
     TCase *t = tcase_create("reach");
     tcase_add_loop_test(t, a_cache_gets_as_full_as_its_requests_make_it, 0, COUNT(rows));
     tcase_add_test(t, the_length_that_reaches_a_threshold_has_it_as_its_ceiling);
+    tcase_add_test(t, what_it_takes_is_a_number_or_not_told);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_ENV);

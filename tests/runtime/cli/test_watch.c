@@ -18,6 +18,7 @@
  * not answer. */
 static struct {
     uint64_t now, ready_ns, asked, first_ns, last_ns;
+    uint64_t stalls; /* from this asking on it does not answer at all; 0: never */
     bool busy;
     const char *always; /* this page, whatever the second; NULL: none */
     char page[128];
@@ -50,6 +51,8 @@ static void ask(void *ctx, uint32_t target)
     engine.last_ns = engine.now;
     engine.ready_ns = engine.now + engine.asked * 37 % 500 * MS;
     engine.asked++;
+    if (engine.stalls && engine.asked >= engine.stalls)
+        engine.ready_ns = UINT64_MAX;
     engine.busy = true;
 }
 
@@ -197,6 +200,35 @@ START_TEST(a_failure_is_a_line_and_no_sample)
 }
 END_TEST
 
+/* Asked at 0, 1, 2 and never again: 2 s later the time is over, and 0.2 s are waited. */
+START_TEST(what_has_not_come_at_the_end_is_a_failure)
+{
+    engine.stalls = 3;
+    open_both("policy: { use: no_admission }\n");
+    struct adp_watched watched = watch_for(4 * S, false);
+    close_both();
+    ck_assert_uint_eq(watched.samples, 2);
+    ck_assert_uint_eq(watched.failures, 1);
+    ck_assert_uint_eq(watched.why[ADP_SCRAPE_UNFINISHED], 1);
+    ck_assert_uint_eq(
+        lines_with("\"scrape_error\":\"v0: unfinished: cut short by the end, "
+                   "2.2 s after it was asked for\""),
+        1);
+}
+END_TEST
+
+/* The 4th page takes 3 * 37 ms, and is asked for 50 ms before the end. */
+START_TEST(what_is_about_to_come_at_the_end_is_a_sample)
+{
+    open_both("policy: { use: no_admission }\n");
+    struct adp_watched watched = watch_for(3050 * MS, false);
+    close_both();
+    ck_assert_uint_eq(engine.asked, 4);
+    ck_assert_uint_eq(watched.samples, 4);
+    ck_assert_uint_eq(watched.failures, 0);
+}
+END_TEST
+
 START_TEST(each_sample_asks_every_policy_once_and_enforces_nothing)
 {
     open_both("policy: { use: kv_threshold, params: { threshold: 0.9 }, enforce: 0 }\n"
@@ -306,6 +338,8 @@ int main(void)
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_add_test(tc, an_hour_is_3600_samples_and_drifts_less_than_one_interval);
     tcase_add_test(tc, a_failure_is_a_line_and_no_sample);
+    tcase_add_test(tc, what_has_not_come_at_the_end_is_a_failure);
+    tcase_add_test(tc, what_is_about_to_come_at_the_end_is_a_sample);
     tcase_add_test(tc, each_sample_asks_every_policy_once_and_enforces_nothing);
     tcase_add_test(tc, tickets_come_back_at_once_as_not_run);
     tcase_add_loop_test(tc, what_of_a_page_is_left_out_is_one_note_of_its_target, 0,

@@ -139,6 +139,7 @@ PATHS = {
     "/wide": says(lambda: answer(page() + WIDE)),
     "/binary": says(answer(bytes(range(256)) * 40, kind="application/octet-stream")),
     "/gzip": says(answer(b"\x1f\x8b\x08\x00" + b"\x55" * 200)),
+    "/odd": says(answer(b"vllm:num_requests_waiting 3\nodd none\nodd 1\nodd 1\n")),
     "/words": says(answer(b"this is not what you want\nat all\n")),
     "/401": says(answer(b"", "401 Unauthorized")),
     "/403": says(answer(b"", "403 Forbidden")),

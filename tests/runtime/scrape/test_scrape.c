@@ -73,7 +73,7 @@ static bool take(void *ctx, struct adp_fetched *ret)
             world.engine[i].asked = false;
             *ret = (struct adp_fetched) { .target = i, .why = world.engine[i].why };
             if (ret->why == ADP_SCRAPE_FINE) {
-                ret->page = world.engine[i].page;
+                ret->page = (char *)world.engine[i].page; /* an array where written to */
                 ret->len = strlen(ret->page);
                 ret->format = world.engine[i].format;
             } else
@@ -221,6 +221,33 @@ START_TEST(bad_lines_cost_themselves_and_are_counted)
 }
 END_TEST
 
+/* Of a pool: which page it was, though none of it is on the one that is given out. */
+START_TEST(what_is_left_out_is_told_of_the_page_it_stands_on)
+{
+    struct adp_scraper *s = open_scraper(3, S, S);
+    struct adp_error note = { 0 };
+    world.engine[1].page = "up 1\nb {} none\nup 2\n";
+    world.engine[2].page = "up 1\nq 5\nq 6";
+    struct adp_scrape_round round = next_round(s);
+    ck_assert(!adp_scrape_left_note(&round.left[0], &note));
+    ck_assert(adp_scrape_left_note(&round.left[1], &note));
+    ck_assert_uint_eq(note.line, 2);
+    ck_assert_uint_eq(note.column, 6);
+    ck_assert_str_eq(note.text,
+                     "value is not a number; 1 of its lines left out; 1 series stand "
+                     "there more than once: the last value is taken");
+    note.code = 0;
+    ck_assert(adp_scrape_left_note(&round.left[2], &note));
+    ck_assert_str_eq(note.text, "the last line has no newline and may be cut: 2 lines of "
+                                "its metric left out");
+    world.engine[1].why = ADP_SCRAPE_NOT_FOUND; /* held is not told again */
+    round = next_round(s);
+    note.code = 0;
+    ck_assert(!adp_scrape_left_note(&round.left[1], &note));
+    adp_scraper_destroy(s);
+}
+END_TEST
+
 START_TEST(what_the_last_line_is_about_is_left_out_without_its_newline)
 {
     struct adp_scraper *s = open_scraper(1, S, S);
@@ -228,6 +255,75 @@ START_TEST(what_the_last_line_is_about_is_left_out_without_its_newline)
     struct adp_scrape_round round = next_round(s);
     page_is(&round, "up 1\n");
     ck_assert_uint_eq(round.cut_lines, 2);
+    char apart[] = "q 5\nr 3\nq 40\nr 3";
+    world.engine[0].page = apart;
+    round = next_round(s);
+    page_is(&round, "q 5\n   \nq 40\n");
+    ck_assert_uint_eq(round.cut_lines, 2);
+    adp_scraper_destroy(s);
+}
+END_TEST
+
+/* Asked at 0 s and 1 s; then it sleeps from before 2 s, when nothing is awaited, to 5.2 s: slots 2,
+ * 3, 4 are passed over and 5 is taken. That page takes 3.5 s, to 8.7 s: 6, 7 and, being more than
+ * half an interval late, 8. */
+START_TEST(slots_are_blamed_on_a_page_or_on_a_sleep)
+{
+    struct adp_scraper *s = open_scraper(1, S, 10 * S);
+    next_round(s);
+    next_round(s);
+    world.stall_ns = 3200 * MS;
+    world.engine[0].takes_ns = 3500 * MS;
+    struct adp_scrape_round round = next_round(s);
+    ck_assert_uint_eq(round.passed, 3);
+    ck_assert_uint_eq(round.slept, 3);
+    world.engine[0].takes_ns = 10 * MS;
+    round = next_round(s);
+    ck_assert_uint_eq(world.now, 109010 * MS);
+    ck_assert_uint_eq(round.passed, 6);
+    ck_assert_uint_eq(round.slept, 3);
+    adp_scraper_destroy(s);
+}
+END_TEST
+
+/* As above, but asleep while a page is awaited that is there when it wakes. */
+START_TEST(a_page_that_came_during_a_sleep_is_not_blamed)
+{
+    struct adp_scraper *s = open_scraper(1, S, 10 * S);
+    next_round(s);
+    world.engine[0].takes_ns = 100 * MS;
+    struct adp_scrape_round round;
+    ck_assert(!adp_scraper_step(s, 990 * MS, &round)); /* to slot 1 */
+    ck_assert_uint_eq(world.now, 101 * S);
+    world.stall_ns = 3 * S;
+    ck_assert(adp_scraper_step(s, 200 * MS, &round));
+    ck_assert_uint_eq(world.now, 104100 * MS);
+    round = next_round(s); /* slot 4; 2 and 3 are gone */
+    ck_assert_uint_eq(round.passed, 2);
+    ck_assert_uint_eq(round.slept, 2);
+    adp_scraper_destroy(s);
+}
+END_TEST
+
+/* One has come, one takes 150 ms, one never answers: of an hour's interval a second is over. */
+START_TEST(the_end_gives_what_came_and_fails_what_did_not)
+{
+    struct adp_scraper *s = open_scraper(3, 3600 * S, 3600 * S);
+    struct adp_scrape_round round;
+    world.engine[1].takes_ns = 1150 * MS;
+    world.engine[2].takes_ns = UINT64_MAX;
+    while (world.now < 101 * S)
+        ck_assert(!adp_scraper_step(s, 101 * S - world.now, &round));
+    ck_assert(adp_scraper_end(s, 200 * MS, &round));
+    ck_assert_uint_eq(round.came, 3);
+    ck_assert_uint_eq(round.n_failures, 1);
+    ck_assert_uint_eq(round.failures[0].target, 2);
+    ck_assert_int_eq(round.failures[0].why, ADP_SCRAPE_UNFINISHED);
+    ck_assert_str_eq(round.failures[0].text,
+                     "c: unfinished: cut short by the end, 1.2 s after it was asked for");
+    ck_assert_uint_eq(world.now, 101200 * MS);
+    ck_assert(!adp_scraper_end(s, 200 * MS, &round));
+    ck_assert_uint_eq(world.now, 101200 * MS);
     adp_scraper_destroy(s);
 }
 END_TEST
@@ -478,6 +574,10 @@ int main(void)
     tcase_add_test(tc, a_failure_is_a_round_without_a_page_and_says_why);
     tcase_add_test(tc, what_reads_as_no_metrics_is_a_failure);
     tcase_add_test(tc, bad_lines_cost_themselves_and_are_counted);
+    tcase_add_test(tc, slots_are_blamed_on_a_page_or_on_a_sleep);
+    tcase_add_test(tc, a_page_that_came_during_a_sleep_is_not_blamed);
+    tcase_add_test(tc, the_end_gives_what_came_and_fails_what_did_not);
+    tcase_add_test(tc, what_is_left_out_is_told_of_the_page_it_stands_on);
     tcase_add_test(tc, what_the_last_line_is_about_is_left_out_without_its_newline);
     tcase_add_test(tc, a_page_of_several_formats_is_in_ours);
     tcase_add_test(tc, of_pages_that_are_too_much_together_the_largest_fails_by_name);

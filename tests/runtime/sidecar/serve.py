@@ -351,6 +351,31 @@ def telling_apart():
     s.stop()
 
 
+class Odd(Page):
+    asked = 0
+
+    def do_GET(self):
+        Odd.asked += self.path == "/odd"
+        self.answer(b"a 1\nb none\n" if self.path == "/odd" else b"a 1\n")
+
+
+def leaving_out():
+    odd = Pages(("127.0.0.1", 0), Odd)
+    threading.Thread(target=odd.serve_forever, daemon=True).start()
+    target = '{ name: %s, url: "http://127.0.0.1:%d/%s", interval: 1s, timeout: 1s }'
+    told = "admitperf: page: odd:2:3: value is not a number; 1 of its lines left out\n"
+    for names in ["odd"], ["even", "odd"]:
+        s = Sidecar(yaml("scrape: [ %s ]\nserve: { listen: 127.0.0.1:0 }\n" % ", ".join(
+            target % (name, odd.server_port, name) for name in names), log="odd%d.jsonl" % len(names)))
+        Odd.asked = 0
+        until(20, lambda: told in s.text() and Odd.asked > 2)
+        claim("of %d pages the one with a line that is left out is said, and the line" % len(names), told in s.text(),
+              s.text())
+        s.stop()
+        claim("it is said once", s.text().count("left out") == 1, s.text())
+    odd.shutdown()
+
+
 def asking_for_a_token():
     with open("token", "w") as f:
         f.write("secret-token-1\n")
@@ -404,6 +429,7 @@ def main():
         serving()
         not_enforcing()
         telling_apart()
+        leaving_out()
         asking_for_a_token()
         under_systemd()
         ageing()
