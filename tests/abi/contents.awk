@@ -9,6 +9,8 @@
 #     an assertion
 #     the entry, once
 #
+# All but assertions goes to the file `declarations`, of functions their heads.
+#
 # A field is a fixed-width integer or a double, or an array of these or of chars with a number of
 # elements; a pointer to these, to a char, void or a struct of the header; or a pointer to a function
 # whose parameters and answer are such values and pointers. What else a later minor needs is added here.
@@ -114,7 +116,8 @@ function reads_declared(where, kind,    of, unset, stars, start) {
     } while (kind == "field" && is(","))
 }
 
-function reads_enum(    where) {
+function reads_enum(    where, start) {
+    start = i
     where = "enum " token[i]
     if (token[i] !~ /^adp_[a-z0-9_]+$/) bad(where ": an enum is named adp_")
     i++
@@ -130,8 +133,10 @@ function reads_enum(    where) {
     } while (is(","))
     needs("}", where)
     needs(";", where)
+    print "enum " words(start, i - 1) >declarations
 }
-function reads_struct(    name) {
+function reads_struct(    name, start) {
+    start = i
     name = token[i]
     if (name !~ /^adp_[a-z0-9_]+$/) bad("struct " name ": a struct is named adp_")
     i++
@@ -145,6 +150,7 @@ function reads_struct(    name) {
     needs(name, "typedef struct " name)
     needs(";", "typedef struct " name)
     structs[name]
+    print "struct " words(start, i - 1) >declarations
 }
 # A function of each file that includes the header: nothing that is one for all, or that is asked of others.
 function reads_function(    start, name, head, depth) {
@@ -166,6 +172,7 @@ function reads_function(    start, name, head, depth) {
     } while (depth > 0 && i <= n)
     if (depth) bad(name " does not end")
     print name, head >functions
+    print name, head >declarations
 }
 function reads_assertion(    depth) {
     i++
@@ -182,6 +189,7 @@ END {
     if (failed) exit 1
     holds = "a header holds enums, structs, static inline functions, assertions and the entry (docs/abi.md, rules 7 and 8)"
     printf "" >functions
+    printf "" >declarations
     while (i <= n) {
         if (words(i, i + 2) == "extern \"C\" {") { i += 3; opened++ }
         else if (token[i] == "}" && opened) { i++; opened-- }

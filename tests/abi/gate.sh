@@ -21,7 +21,7 @@
 #   helpers    what the inline functions answer, and their types
 #   contents   that nothing stands in it, in minor 0 too, which a header does not hold: a list of what it
 #              may (contents.awk), of fields as rule 6 lets cross; and that who includes it gets no
-#              symbol by it, and asks for none (nm)
+#              symbol by it, and asks for none (nm); that it declares the same in C and in C++
 #   shape      where structs end, which must be on 8 bytes and in a field, as hosts ask of what is handed
 #              to them; that each word of an enum fits 32 bits and no two have one value
 #   bodies     the inline functions, token by token: helpers cannot ask of every value. One that is
@@ -471,7 +471,8 @@ gate_enums() # TOKENS
 }
 
 # Whether a header holds what a header may (contents.awk), in each minor, and asks nothing of others when
-# all of its functions are used; and whether the functions of each minor are there in the next.
+# all of its functions are used; whether it declares in C++ what it does in C, and whether the functions
+# of each minor are there in the next.
 gate_contents() # HEADER RELEASED MINOR
 {
     gate_everywhere 'ours:*:-O0' gate_contents_here "$@"
@@ -482,6 +483,12 @@ gate_contents_here() # HEADER RELEASED MINOR
     for k in "$3" $(gate_later "$1" "$3"); do
         gate_remembered contents "$1" "$k" >"$claims_tmp/today.contents" ||
             { cat "$claims_tmp/today.contents"; echo "in minor $k"; return 1; }
+        (gate_dialect=ours:c:-O0 && gate_remembered contents "$1" "$k") >"$claims_tmp/in_c.contents"
+        if test "$(sed 1q "$claims_tmp/in_c.contents")" != "$(sed 1q "$claims_tmp/today.contents")"; then
+            echo "in minor $k it declares something else than in C"
+            return 1
+        fi
+        sed -i 1d "$claims_tmp/today.contents"
         if grep -vxFf "$claims_tmp/today.contents" "$claims_tmp/before.contents"; then
             echo "not any more in minor $k"
             return 1
@@ -489,11 +496,11 @@ gate_contents_here() # HEADER RELEASED MINOR
         mv "$claims_tmp/today.contents" "$claims_tmp/before.contents"
     done
 }
-gate_contents_asked() # prints the inline functions: NAME HEAD
+gate_contents_asked() # prints a sum of all that is declared, then the inline functions: NAME HEAD
 {
     printf '#include <stddef.h>\n#include <stdint.h>\ngate_begins\n#include "%s"\n' "$1" |
         gate_cc -E -P -DADP_ABI_MINOR="$2" - | gate_split | sed '1,/^gate_begins$/d' >"$claims_tmp/contents.tokens"
-    awk -v functions="$claims_tmp/contents.functions" -f "$srcdir/tests/abi/contents.awk" \
+    awk -v functions="$claims_tmp/contents.functions" -v declarations="$claims_tmp/contents.declared" -f "$srcdir/tests/abi/contents.awk" \
         "$claims_tmp/contents.tokens" || return
     {
         printf '#include "%s"\n#ifdef __cplusplus\nextern "C"\n#endif\nvoid gate_uses(void **);\n' "$1"
@@ -512,6 +519,7 @@ gate_contents_asked() # prints the inline functions: NAME HEAD
             if (!used || functions < 11) { print "few functions found"; exit 1 }
             exit bad
         }' || return
+    cksum <"$claims_tmp/contents.declared"
     cat "$claims_tmp/contents.functions"
 }
 
