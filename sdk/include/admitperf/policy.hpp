@@ -537,6 +537,15 @@ inline constexpr bool leaves_out = std::is_default_constructible_v<P> &&
                                      !std::is_constructible_v<or_anything<P>, T>) ||
                                     ...);
 
+/* Whether P itself says that one thread at a time may call it. */
+template <class P> constexpr bool says_serial()
+{
+    if constexpr (std::is_same_v<decltype(P::threading), const adp_threading>)
+        return P::threading == ADP_SERIAL && &P::threading != &policy::threading;
+    else
+        return false;
+}
+
 /* Runs foreign code; what it throws ends here. */
 template <class F> void guarded(F &&f) noexcept
 {
@@ -693,6 +702,9 @@ template <class P> constexpr bool members_are_seen()
             std::is_trivially_default_constructible_v<P>,
         "decide is static: there is no instance for a constructor, nor for members "
         "with an initial value");
+    static_assert(
+        has_instance<P> || !says_serial<P>(),
+        "decide is static: any number of threads call it, threading is not SERIAL");
     return true;
 }
 
