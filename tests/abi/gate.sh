@@ -498,8 +498,10 @@ gate_contents_here() # HEADER RELEASED MINOR
 }
 gate_contents_asked() # prints a sum of all that is declared, then the inline functions: NAME HEAD
 {
-    printf '#include <stddef.h>\n#include <stdint.h>\ngate_begins\n#include "%s"\n' "$1" |
-        gate_cc -E -P -DADP_ABI_MINOR="$2" - | gate_split | sed '1,/^gate_begins$/d' >"$claims_tmp/contents.tokens"
+    # The header's own lines: clang's types of C++ are declared anew each time that it asks for them.
+    printf '#include "%s"\n' "$1" | gate_cc -E -DADP_ABI_MINOR="$2" - | awk -v own="\"$1\"" '
+        /^# [0-9]+ "/ { is_own = index($0, own) > 0; next }
+        is_own' | gate_split >"$claims_tmp/contents.tokens"
     awk -v functions="$claims_tmp/contents.functions" -v declarations="$claims_tmp/contents.declared" -f "$srcdir/tests/abi/contents.awk" \
         "$claims_tmp/contents.tokens" || return
     {
@@ -513,6 +515,8 @@ gate_contents_asked() # prints a sum of all that is declared, then the inline fu
     "${NM:-nm}" -P "$claims_tmp/contents.o" | awk '
         $1 == "gate_uses" && $2 == "T" { used = 1; next }
         $2 == "t" { functions++; next }
+        # A literal: clang names it.
+        $1 ~ /^\.L/ && $2 == "r" { next }
         { print "who includes the header has " $1 " (" $2 " to nm): it asks nothing and keeps nothing " \
             "(docs/abi.md, rules 7 and 8)"; bad = 1 }
         END {
