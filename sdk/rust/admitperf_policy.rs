@@ -23,6 +23,8 @@
 //  4. The table is built when the policy is compiled. Layouts are held there against those
 //     of policy.h, and so is what a policy declares, as far as memory safety needs it; the
 //     loader holds all of it against the rules.
+//  5. What the type implements is called: one that implements another kind than the last line
+//     names does not compile. But save and restore are left out where MAX_SAVED is 0.
 //
 // Left to the author: no clock, no chance, no thread, no `static` that changes, and no
 // thread_local! whose value has a destructor. What is said in policy.h holds here.
@@ -1151,6 +1153,7 @@ pub mod admitperf {
 
     pub const fn stateless<P: Stateless>() -> Exported {
         assert!(!P::TAKES_CONFIG, "stateless: there is no create to take a config");
+        assert!(P::MAX_SAVED == 0, "stateless: there is nothing to save");
         let mut table = Shims::<P>::described();
         table.decide = Some(Shims::<P>::decide);
         Exported(table)
@@ -1171,18 +1174,61 @@ pub mod admitperf {
         Exported(table)
     }
 
+    /// What a type implements, for admitperf_policy!: a constant of its own where it does, which
+    /// goes before the trait's.
+    pub struct Kinds<P>(PhantomData<P>);
+
+    pub trait NoKind {
+        const STATELESS: bool = false;
+        const STATE: bool = false;
+        const SERIAL: bool = false;
+        const CONCURRENT: bool = false;
+    }
+
+    impl<P> NoKind for Kinds<P> {}
+
+    impl<P: Stateless> Kinds<P> {
+        pub const STATELESS: bool = true;
+    }
+
+    impl<P: State> Kinds<P> {
+        pub const STATE: bool = true;
+    }
+
+    impl<P: Serial> Kinds<P> {
+        pub const SERIAL: bool = true;
+    }
+
+    impl<P: Concurrent> Kinds<P> {
+        pub const CONCURRENT: bool = true;
+    }
+
     /// The last line of a policy: `admitperf_policy!(stateless Mine);`, or serial, or
     /// concurrent. The module `admitperf` must be in scope.
     #[macro_export]
     macro_rules! admitperf_policy {
         (stateless $policy:ty) => {
+            admitperf_policy!(@alone $policy, [STATE],
+                "stateless: the policy implements State too, whose create nobody would call");
             admitperf_policy!(@export [_] admitperf::stateless::<$policy>());
         };
         (serial $policy:ty) => {
+            admitperf_policy!(@alone $policy, [STATELESS CONCURRENT],
+                "serial: the policy implements Stateless or Concurrent too, whose decide nobody would call");
             admitperf_policy!(@export [_] admitperf::serial::<$policy>());
         };
         (concurrent $policy:ty) => {
+            admitperf_policy!(@alone $policy, [STATELESS SERIAL],
+                "concurrent: the policy implements Stateless or Serial too, whose decide nobody would call");
             admitperf_policy!(@export [_] admitperf::concurrent::<$policy>());
+        };
+        // What is implemented is called: nothing of another kind is left out.
+        (@alone $policy:ty, [$($other:ident)*], $problem:literal) => {
+            const _: () = {
+                #[allow(unused_imports)]
+                use admitperf::NoKind as _;
+                assert!(!($(admitperf::Kinds::<$policy>::$other)||*), $problem);
+            };
         };
         // From edition 2024 on `_` is an expression, and no_mangle is called unsafe.
         (@export [$edition:expr] $table:expr) => {

@@ -5,10 +5,11 @@
 #     gate HEADER RELEASED MINOR      all of it; says what differs
 #
 # Each look is taken at the released minor, where the header must be the same, and at later ones
-# (gate_later), where it may have grown: struct bodies and enums at their end, and by names that were
-# not there. Nine looks, which have different blind spots; text, macros, layout and helpers in C and C++,
-# of both compilers, all of these but layout with and without optimisation; conditions and bodies of the
-# source as it is written, so that they hold in every dialect, also one that nobody reads here:
+# (gate_later), where it may have grown beyond the minor before: struct bodies and enums at their end, and
+# by names that were not there; what is in minor n is in n + 1. Ten looks, which have different blind
+# spots; text, macros, layout and helpers in C and C++, of both compilers, all of these but layout with and
+# without optimisation; contents in C and C++ of one compiler; conditions and bodies of the source as it is
+# written, so that they hold in every dialect, also one that nobody reads here:
 #   conditions what the header is made to depend on: its guard, __cplusplus, the minor, up to the next
 #              one. What else a compiler or an author may define, nothing in it names
 #   text       the declarations, token by token, after the preprocessor: sees every change, also
@@ -18,9 +19,11 @@
 #   constants  the witness's table: every enumerator and macro by value
 #   layout     where each field lies, how large it is and of what class
 #   helpers    what the inline functions answer, and their types
+#   contents   that nothing stands in it, in minor 0 too, which a header does not hold: a list of what it
+#              may (contents.awk), of fields as rule 6 lets cross; and that who includes it gets no
+#              symbol by it, and asks for none (nm); that it declares the same in C and in C++
 #   shape      where structs end, which must be on 8 bytes and in a field, as hosts ask of what is handed
-#              to them; that nothing in them is a union or a struct of its own (rule 6); and that no
-#              two words of an enum have one value
+#              to them; that each word of an enum fits 32 bits and no two have one value
 #   bodies     the inline functions, token by token: helpers cannot ask of every value. One that is
 #              written otherwise and means the same is declared in tests/abi/reworded
 #   binary     abidiff of two witnesses: sees what the compiler made of the declarations, whatever
@@ -286,9 +289,9 @@ gate_tokens_asked()
         sed -n '/^gate_begins$/,/^admitperf_policy_v[0-9]*$/p'
 }
 
-# Whether the declarations of RELEASED stand in TODAY, in their order, each body there continued at
+# Whether the declarations of BEFORE stand in TODAY, in their order, each body there continued at
 # most. Commas do not count: what was an enum's last word gets one when another is added.
-gate_grown() # RELEASED.tokens TODAY.tokens
+gate_grown() # BEFORE.tokens TODAY.tokens
 {
     awk '
     function ended() { n[f]++; head[f, n[f]] = h; body[f, n[f]] = b; tail[f, n[f]] = t; h = b = t = "" }
@@ -325,8 +328,9 @@ gate_text_here() # HEADER RELEASED MINOR
     test "$(wc -l <"$claims_tmp/released.tokens")" -gt 200 || { echo "no declarations found"; return 1; }
     diff "$claims_tmp/released.tokens" "$claims_tmp/today.tokens" || return
     for k in $(gate_later "$1" "$3"); do
-        gate_tokens "$1" "$k" >"$claims_tmp/today.tokens"
-        gate_grown "$claims_tmp/released.tokens" "$claims_tmp/today.tokens" || { echo "in minor $k"; return 1; }
+        gate_tokens "$1" "$k" >"$claims_tmp/later.tokens"
+        gate_grown "$claims_tmp/today.tokens" "$claims_tmp/later.tokens" || { echo "in minor $k"; return 1; }
+        mv "$claims_tmp/later.tokens" "$claims_tmp/today.tokens"
     done
 }
 
@@ -352,16 +356,25 @@ gate_macros_here() # HEADER RELEASED MINOR
     grep -q '^ADP_HEAD ' "$claims_tmp/released.macros" || { echo "no macros found"; return 1; }
     diff "$claims_tmp/released.macros" "$claims_tmp/today.macros" || return
     for k in $(gate_later "$1" "$3"); do
+        mv "$claims_tmp/today.macros" "$claims_tmp/before.macros"
         gate_defined "$1" "$k" >"$claims_tmp/today.macros"
         gate_defined "$2" "$k" >"$claims_tmp/released.macros"
-        # ADP_HEAD may fill more, after what it filled.
-        awk -v minor="$k" '
-        NR == FNR { today[$1] = $0; next }
-        today[$1] == $0 { next }
-        $1 == "ADP_HEAD" && index(today[$1], $0 " , . ") == 1 { next }
-        { print "in minor " minor; print "< " $0; print "> " today[$1]; bad = 1 }
-        END { exit bad }' "$claims_tmp/today.macros" "$claims_tmp/released.macros" || return
+        # What the minor before says of itself is another number here.
+        sed -i '/^ADP_ABI_MINOR /d' "$claims_tmp/before.macros"
+        for of in released before; do
+            gate_kept "$claims_tmp/today.macros" "$claims_tmp/$of.macros" || { echo "in minor $k, of $of"; return 1; }
+        done
     done
+}
+# Whether what was defined is so today. ADP_HEAD may fill more, after what it filled.
+gate_kept() # TODAY.macros BEFORE.macros
+{
+    awk '
+    NR == FNR { today[$1] = $0; next }
+    today[$1] == $0 { next }
+    $1 == "ADP_HEAD" && index(today[$1], $0 " , . ") == 1 { next }
+    { print "< " $0; print "> " today[$1]; bad = 1 }
+    END { exit bad }' "$1" "$2"
 }
 
 # What the witness of a header, compiled as MINOR, says of what minor AS had.
@@ -457,24 +470,65 @@ gate_enums() # TOKENS
     { kind = before; before = $0 }' "$1"
 }
 
-# Whether each struct is of plain fields: what rule 6 lets cross is no union, and no body in a body.
-gate_plain() # TOKENS
+# Whether a header holds what a header may (contents.awk), in each minor, and asks nothing of others when
+# all of its functions are used; whether it declares in C++ what it does in C, and whether the functions
+# of each minor are there in the next.
+gate_contents() # HEADER RELEASED MINOR
 {
-    awk '
-    function bad(why) {
-        print why ": only fixed-width integers, double, pointers and UTF-8 cross (docs/abi.md, rule 6)"
-        n_bad++
-    }
-    $0 == "{" && depth++ == 0 { name = before }
-    $0 == "{" && depth > 1 && kind != "union" && before != "union" { bad(name " has a body of its own in it") }
-    $0 == "union" { bad(depth ? name " has a union in it" : "there is a union") }
-    $0 == "}" { depth-- }
-    { kind = before; before = $0 }
-    END { exit n_bad > 0 }' "$1"
+    gate_everywhere 'ours:*:-O0' gate_contents_here "$@"
+}
+gate_contents_here() # HEADER RELEASED MINOR
+{
+    : >"$claims_tmp/before.contents"
+    for k in "$3" $(gate_later "$1" "$3"); do
+        gate_remembered contents "$1" "$k" >"$claims_tmp/today.contents" ||
+            { cat "$claims_tmp/today.contents"; echo "in minor $k"; return 1; }
+        (gate_dialect=ours:c:-O0 && gate_remembered contents "$1" "$k") >"$claims_tmp/in_c.contents"
+        if test "$(sed 1q "$claims_tmp/in_c.contents")" != "$(sed 1q "$claims_tmp/today.contents")"; then
+            echo "in minor $k it declares something else than in C"
+            return 1
+        fi
+        sed -i 1d "$claims_tmp/today.contents"
+        if grep -vxFf "$claims_tmp/today.contents" "$claims_tmp/before.contents"; then
+            echo "not any more in minor $k"
+            return 1
+        fi
+        mv "$claims_tmp/today.contents" "$claims_tmp/before.contents"
+    done
+}
+gate_contents_asked() # prints a sum of all that is declared, then the inline functions: NAME HEAD
+{
+    # The header's own lines: clang's types of C++ are declared anew each time that it asks for them.
+    printf '#include "%s"\n' "$1" | gate_cc -E -DADP_ABI_MINOR="$2" - | awk -v own="\"$1\"" '
+        /^# [0-9]+ "/ { is_own = index($0, own) > 0; next }
+        is_own' | gate_split >"$claims_tmp/contents.tokens"
+    awk -v functions="$claims_tmp/contents.functions" -v declarations="$claims_tmp/contents.declared" -f "$srcdir/tests/abi/contents.awk" \
+        "$claims_tmp/contents.tokens" || return
+    {
+        printf '#include "%s"\n#ifdef __cplusplus\nextern "C"\n#endif\nvoid gate_uses(void **);\n' "$1"
+        echo 'void gate_uses(void **to) {'
+        awk '{ print "*to++ = (void *)" $1 ";" }' "$claims_tmp/contents.functions"
+        echo '}'
+    } >"$claims_tmp/contents.c"
+    gate_cc -w -fno-stack-protector -DADP_ABI_MINOR="$2" -c -o "$claims_tmp/contents.o" "$claims_tmp/contents.c" ||
+        return
+    "${NM:-nm}" -P "$claims_tmp/contents.o" | awk '
+        $1 == "gate_uses" && $2 == "T" { used = 1; next }
+        $2 == "t" { functions++; next }
+        # A literal: clang names it.
+        $1 ~ /^\.L/ && $2 == "r" { next }
+        { print "who includes the header has " $1 " (" $2 " to nm): it asks nothing and keeps nothing " \
+            "(docs/abi.md, rules 7 and 8)"; bad = 1 }
+        END {
+            if (!used || functions < 11) { print "few functions found"; exit 1 }
+            exit bad
+        }' || return
+    cksum <"$claims_tmp/contents.declared"
+    cat "$claims_tmp/contents.functions"
 }
 
-# Whether each struct is plain, ends on 8 bytes, in a field, and no word of an enum has another's value; where
-# they are bits, each is one.
+# Whether each struct ends on 8 bytes, in a field, and each word of an enum is a number of 32 bits, no
+# other's; where they are bits, each is one.
 gate_shape() # HEADER RELEASED MINOR
 {
     gate_everywhere '*:c:-O0' gate_shape_here "$@"
@@ -489,7 +543,6 @@ gate_shape_asked()
 {
     # Not through the memory: what is asked there is this.
     gate_tokens_asked "$1" "$2" >"$claims_tmp/shape.tokens"
-    gate_plain "$claims_tmp/shape.tokens" || return
     {
         printf '#include <stdio.h>\n#include "%s"\nint main(void)\n{\n' "$1"
         gate_fields "$claims_tmp/shape.tokens" | awk '{
@@ -507,6 +560,7 @@ gate_shape_asked()
         words++
         if (($2, $4) in by) bad($3 " of enum " $2 " has the value of " by[$2, $4])
         by[$2, $4] = $3
+        if ($4 < 0 || $4 > 4294967295) bad($3 " of enum " $2 " does not fit 32 bits without a sign")
         if ($2 ~ /_flag$|^adp_(set|fact|measured)$/) {
             for (bit = 1; bit < $4; bit *= 2);
             if (bit != $4) bad($3 " of enum " $2 " is no bit")

@@ -31,8 +31,10 @@
  *     What a throw left behind in the state is the policy's own affair.
  *  3. The table is a constant: nothing runs when the policy is loaded.
  *  4. What the class has of these and could not be called (private, overloaded, a template,
- *     an alias, a base's member that is not accessible) does not compile, it is never left
- *     out. So it is not final: into such a class nobody can look.
+ *     an alias, a base's member that is not accessible; a constructor that is private,
+ *     deleted, one of two that fit, or takes a setup otherwise; any beside a static decide)
+ *     does not compile, it is never left out. So it is not final: into such a class nobody
+ *     can look.
  *
  * Left to the author: no clock, no chance, no thread, no global that changes, no
  * thread_local with a destructor, no destructor that throws. What is said in policy.h
@@ -511,6 +513,39 @@ template <class P>
 inline constexpr bool has_instance =
     std::is_member_function_pointer_v<decltype(&P::decide)>;
 
+template <class P>
+inline constexpr bool takes_setup = std::is_constructible_v<P, const setup &>;
+
+/* P, made of anything: by the constructor that P has for it, whatever that is (private,
+ * deleted, one of two), since any is better than `...`; and so not made where that cannot be
+ * called. It has a copy's declaration of its own, since g++ takes one that P deleted for as
+ * good as `...`. */
+struct anything {
+    explicit anything(...);
+};
+template <class P> struct or_anything : P, anything {
+    using anything::anything;
+    using P::P;
+    or_anything(const or_anything &);
+};
+
+/* Whether P has a constructor for one of these that is left out, since nobody calls it
+ * with them or nobody can. Without one of nothing there is no other to take in its place. */
+template <class P, class... T>
+inline constexpr bool leaves_out = std::is_default_constructible_v<P> &&
+                                   ((std::is_constructible_v<P, T> ||
+                                     !std::is_constructible_v<or_anything<P>, T>) ||
+                                    ...);
+
+/* Whether P itself says that one thread at a time may call it. */
+template <class P> constexpr bool says_serial()
+{
+    if constexpr (std::is_same_v<decltype(P::threading), const adp_threading>)
+        return P::threading == ADP_SERIAL && &P::threading != &policy::threading;
+    else
+        return false;
+}
+
 /* Runs foreign code; what it throws ends here. */
 template <class F> void guarded(F &&f) noexcept
 {
@@ -545,7 +580,7 @@ template <class P> struct boundary {
 
     static std::unique_ptr<P> construct(const setup &s)
     {
-        if constexpr (std::is_constructible_v<P, const setup &>) {
+        if constexpr (takes_setup<P>) {
             return std::make_unique<P>(s);
         } else {
             (void)s;
@@ -651,10 +686,25 @@ template <class P> constexpr bool members_are_seen()
         sees_restore<P>::value || !names_restore<P>::value,
         "restore is one public function, neither overloaded nor a template, nor "
         "any other thing of that name");
-    static_assert(std::is_constructible_v<P, const setup &> ||
-                      !(std::is_constructible_v<P, setup &> ||
-                        std::is_constructible_v<P, const adp_setup &>),
-                  "the constructor takes a const admitperf::setup &");
+    static_assert(
+        !has_instance<P> || takes_setup<P> || std::is_default_constructible_v<P>,
+        "a policy is made by a public constructor of const admitperf::setup &, or "
+        "of nothing");
+    static_assert(
+        takes_setup<P> || !leaves_out<P, const setup &, setup &, setup, const setup,
+                                      const adp_setup &, adp_setup &, adp_setup>,
+        "the constructor takes a const admitperf::setup &, and is public and no "
+        "other fits as well");
+    static_assert(has_instance<P> || !takes_setup<P>,
+                  "decide is static: there is no instance for the constructor");
+    static_assert(
+        has_instance<P> || !std::is_default_constructible_v<P> ||
+            std::is_trivially_default_constructible_v<P>,
+        "decide is static: there is no instance for a constructor, nor for members "
+        "with an initial value");
+    static_assert(
+        has_instance<P> || !says_serial<P>(),
+        "decide is static: any number of threads call it, threading is not SERIAL");
     return true;
 }
 
@@ -678,7 +728,7 @@ template <class P> constexpr adp_policy describe()
                   "save and restore need another");
     static_assert(saves == (P::max_saved > 0), "save needs max_saved, and it alone");
     static_assert(P::max_saved <= ADP_MAX_SAVED, "max_saved is above a megabyte");
-    static_assert(!P::takes_config || std::is_constructible_v<P, const setup &>,
+    static_assert(!P::takes_config || detail::takes_setup<P>,
                   "takes_config needs a constructor that takes a setup");
 
     adp_policy p {};
