@@ -79,9 +79,12 @@ static bool take(void *ctx, struct adp_fetched *ret)
         snprintf(ret->text, sizeof ret->text, "gone for a while");
         return true;
     }
-    snprintf(engine.page, sizeof engine.page, "vllm:kv_cache_usage_perc 0.%02u\n",
-             (unsigned)(k % 100));
-    ret->page = engine.always ? engine.always : engine.page;
+    if (engine.always)
+        snprintf(engine.page, sizeof engine.page, "%s", engine.always);
+    else
+        snprintf(engine.page, sizeof engine.page, "vllm:kv_cache_usage_perc 0.%02u\n",
+                 (unsigned)(k % 100));
+    ret->page = engine.page;
     ret->len = strlen(ret->page);
     return true;
 }
@@ -274,9 +277,10 @@ static const struct {
     { "a 1\na\na 2\n", "value is missing; 1 of its lines left out; " TWICE },
 };
 
-static void take_note(void *ctx, const struct adp_error *note)
+static void take_note(void *ctx, uint32_t target, const struct adp_error *note)
 {
     struct adp_error *last = ctx;
+    ck_assert_uint_eq(target, 0);
     *last = *note;
 }
 
