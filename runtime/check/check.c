@@ -6,6 +6,7 @@
 #include "runtime/check/checks.h"
 #include "runtime/check/copies.h"
 #include "runtime/check/timing.h"
+#include "runtime/check/trap.h"
 #include "runtime/loader/copy.h"
 #include "runtime/loader/file.h"
 #include "runtime/loader/loader.h"
@@ -605,6 +606,7 @@ int adp_check_run(struct adp_check_report *ret, const char *path,
                                       .seed = ret->seed,
                                       .scratch = scratch,
                                       .slate = slate };
+    adp_trap_rehearse(&run->trial);
     run_all(run);
     if (run->misused)
         r = adp_error_set(err, ADP_EINVAL, "%s", ret->results[ret->n - 1].seen);

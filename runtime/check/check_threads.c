@@ -5,6 +5,7 @@
 #include "runtime/check/child.h"
 #include "runtime/check/timing.h"
 #include "runtime/check/traffic.h"
+#include "runtime/check/trap.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -144,8 +145,7 @@ static void start(struct adp_trial *trial, struct crowd *crowd, struct member *m
     sigaction(SIGUSR1, &action, NULL);
     atomic_store(&disturbed, crowd);
     for (int i = 0; i < THREADS; i++)
-        if (pthread_create(&threads[i], NULL, work, &members[i]) != 0)
-            adp_trial_skip(trial, "no threads can be made");
+        adp_trap_thread(trial, &threads[i], NULL, work, &members[i]);
     disturb(crowd, threads);
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
@@ -325,6 +325,7 @@ void adp_check_survives_fork(struct adp_trial *trial)
 {
     enum { BEFORE = 500, AFTER = 2000 };
     uint32_t n = adp_trial_share(trial, AFTER), at;
+    adp_trap_must_make(trial);
     struct adp_said *here = adp_trial_shared(trial, n * sizeof *here);
     struct adp_said *there = adp_trial_shared(trial, n * sizeof *there);
     struct adp_subject subject;
