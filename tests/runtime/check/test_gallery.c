@@ -33,6 +33,8 @@ static const struct {
     { "margin_in_order", NULL, { 0 } },
     { "rows_in_order", NULL, { 0 } },
     { "slow_in_order", NULL, { .limit_ms = SOON_MS } },
+    { "lines_in_order", NULL, { .percent = 100 } },
+    { "padded_in_order", NULL, { .percent = 100 } },
     { "text_in_order", NULL, { .percent = 100 } }, /* every bit is turned over */
     { "wide_in_order", NULL, { 0 } },
     { "e2_newer_host", "needs a newer host: one of minor 99", { 0 } },
