@@ -221,6 +221,8 @@ static void write_tables(struct adp_line *out, const struct adp_loaded *loaded)
         adp_line_key(out, "default");
         if (required)
             adp_line_puts(out, "null");
+        else if (q.kind == ADP_BOOL) /* as it is written in a configuration */
+            adp_line_puts(out, truth_word(q.dflt));
         else
             adp_line_number(out, q.dflt);
         adp_line_puts(out, "}");
