@@ -262,7 +262,7 @@ static void check_other_clock(const struct adp_subject *subject, const double *p
  * byte for byte, makes an instance that starts afresh, or none and a reason. But damage that
  * leaves the meaning as it was (the case of a digit in text, a byte that nobody reads, the line
  * feed at the end) may be read: an instance that at once saves what one does that was given the
- * bytes whole cannot be told from that one, and has guessed nothing. Where some of the bytes are
+ * bytes whole, and answers as that one, has guessed nothing. Where some of the bytes are
  * enough in this way, they are held to the same: a part of them that is turned over shows. */
 
 /* What a new instance answers; those that are given something else are held against it. */
@@ -271,7 +271,8 @@ struct afresh {
     const double *param;
     struct adp_said said[AFTERWARDS];
     /* What an instance saves at once that was made of what was saved, whole, which may be
-     * something else; and where it saves to. NULL: none is held against that. */
+     * something else; where it saves to, and what it answers. NULL: none is held against that. */
+    struct adp_said said_intact[AFTERWARDS];
     unsigned char *intact;
     uint64_t intact_len;
     struct room room;
@@ -293,15 +294,18 @@ static void learn_intact(struct afresh *fresh, const unsigned char *saved, uint6
                          struct room room)
 {
     struct adp_start start = { .param = fresh->param, .saved = saved, .saved_len = len };
-    struct adp_play whole = { .subject = fresh->subject };
+    struct adp_plan plan = { .seed = fresh->subject->trial->seed };
+    struct adp_play whole;
     unsigned char *at;
-    adp_subject_must_create(&whole.instance, fresh->subject, &start);
+    adp_play_open(&whole, fresh->subject, &plan, &start);
     fresh->room = room;
     fresh->intact_len = save(&whole, room, fresh->subject->policy->max_saved, &at);
     fresh->intact = fresh->intact_len ? malloc(fresh->intact_len) : NULL;
     if (fresh->intact)
         memcpy(fresh->intact, at, fresh->intact_len);
-    adp_subject_destroy(fresh->subject, &whole.instance);
+    for (uint32_t i = 0; i < AFTERWARDS; i++)
+        fresh->said_intact[i] = adp_play_step(&whole);
+    adp_play_close(&whole);
 }
 
 static bool is_intact(const struct afresh *fresh, const struct adp_play *play)
@@ -329,8 +333,9 @@ static bool must_start_afresh(const struct afresh *fresh, const void *bytes, uin
         adp_trial_fail(trial, "create refuses %s without saying why", what);
     snprintf(how, sizeof how, "but one that was given %s for its state", what);
     bool intact = is_intact(fresh, &fooled);
-    for (uint32_t i = 0; fooled.instance.made && !intact && i < n; i++)
-        must_be_same(trial, i, fresh->said[i], adp_play_step(&fooled), how);
+    const struct adp_said *said = intact ? fresh->said_intact : fresh->said;
+    for (uint32_t i = 0; fooled.instance.made && i < n; i++)
+        must_be_same(trial, i, said[i], adp_play_step(&fooled), how);
     if (fooled.instance.made)
         adp_play_close(&fooled);
     adp_trial_plain(trial);
