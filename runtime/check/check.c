@@ -6,6 +6,7 @@
 #include "runtime/check/checks.h"
 #include "runtime/check/copies.h"
 #include "runtime/check/timing.h"
+#include "runtime/check/trap.h"
 #include "runtime/loader/copy.h"
 #include "runtime/loader/file.h"
 #include "runtime/loader/loader.h"
@@ -16,6 +17,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -506,6 +508,34 @@ static int judge_host(const struct adp_file *file, const char *path,
     return r;
 }
 
+/* What the checks need themselves, with some to spare; where there is less, what they run out of
+ * would look like a policy's fault. */
+static const struct limit {
+    __rlimit_resource_t what;
+    unsigned per; /* bytes, or whatever it is, in one of ulimit's */
+    const char *name, *option;
+    rlim_t least;
+} limits[] = {
+    { RLIMIT_NOFILE, 1, "open files", "-n", 32 },
+    { RLIMIT_STACK, 1024, "the stack, in kB,", "-s", 2048 },
+    { RLIMIT_AS, 1024, "memory, in kB,", "-v", 512 << 10 },
+    { RLIMIT_DATA, 1024, "a process's data, in kB,", "-d", 256 << 10 },
+};
+
+static int judge_limits(struct adp_error *err)
+{
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
+        const struct limit *l = &limits[i];
+        struct rlimit now;
+        if (getrlimit(l->what, &now) == 0 && now.rlim_cur < l->least * l->per)
+            return adp_error_set(err, ADP_EFULL,
+                                 "the limit on %s is %llu, checks need %llu (ulimit %s)",
+                                 l->name, (unsigned long long)(now.rlim_cur / l->per),
+                                 (unsigned long long)l->least, l->option);
+    }
+    return 0;
+}
+
 /* --- all of them --- */
 
 /* Eight digits of the file's hash: the same file gets the same requests. */
@@ -577,7 +607,7 @@ int adp_check_run(struct adp_check_report *ret, const char *path,
         run->options.limit_ms = ADP_CHECK_LIMIT;
     if (!run->options.percent)
         run->options.percent = 100;
-    if ((r = choose(run, run->options.only, err)) < 0 ||
+    if ((r = judge_limits(err)) < 0 || (r = choose(run, run->options.only, err)) < 0 ||
         (r = judge_config(run->options.config, err)) < 0 ||
         (r = read_file(run, &file, path, err)) < 0)
         goto out;
@@ -606,6 +636,7 @@ int adp_check_run(struct adp_check_report *ret, const char *path,
                                       .seed = ret->seed,
                                       .scratch = scratch,
                                       .slate = slate };
+    adp_trap_rehearse(&run->trial);
     run_all(run);
     if (run->misused)
         r = adp_error_set(err, ADP_EINVAL, "%s", ret->results[ret->n - 1].seen);

@@ -70,9 +70,10 @@ struct adp_check_report {
  * whatever the checks found. ADP_EINVAL: no check is called `only` (the nearest is
  * named), `config` is no JSON object, `given` does not fit what the policy declares, or
  * the file changed while it was checked, so that nothing in *ret is worth reading;
- * ADP_ESTATE: stopped; ADP_ENOENT, ADP_EABI, ADP_EFULL, ADP_EIO: the file cannot be read,
- * or this host can load no copy of it (adp_file_read, adp_copy_create); ADP_ENOMEM. Starts
- * processes: the caller must have one thread. [control] */
+ * ADP_ESTATE: stopped; ADP_EFULL: limits of this process (ulimit) are too low; ADP_ENOENT,
+ * ADP_EABI, ADP_EFULL, ADP_EIO: the file cannot be read, or this host can load no copy of it
+ * (adp_file_read, adp_copy_create); ADP_ENOMEM. Starts processes: the caller must have one
+ * thread. [control] */
 int adp_check_run(struct adp_check_report *ret, const char *path,
                   const struct adp_check_options *options, struct adp_error *err);
 

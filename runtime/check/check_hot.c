@@ -147,9 +147,9 @@ static void run_on(struct adp_trial *trial, void *stack, struct hot *hot)
     pthread_attr_t attr;
     pthread_t thread;
     pthread_attr_init(&attr);
-    if (pthread_attr_setstack(&attr, stack, OUR_STACK + POLICYS_STACK) != 0 ||
-        pthread_create(&thread, &attr, play_on_small_stack, hot) != 0)
+    if (pthread_attr_setstack(&attr, stack, OUR_STACK + POLICYS_STACK) != 0)
         adp_trial_skip(trial, "no thread can be made");
+    adp_trap_thread(trial, &thread, &attr, play_on_small_stack, hot);
     pthread_join(thread, NULL);
     pthread_attr_destroy(&attr);
 }

@@ -18,6 +18,7 @@
 
 #include "runtime/check/copies.h"
 #include "runtime/check/traffic.h"
+#include "runtime/check/trap.h"
 #include "runtime/host/host.h"
 
 #include <pthread.h>
@@ -326,8 +327,7 @@ static void reload_under_traffic(struct reload *r)
 {
     pthread_t thread;
     open_scene(r, &r->scene, 1);
-    if (pthread_create(&thread, NULL, serve, r) != 0)
-        adp_trial_skip(r->trial, "no thread can be made");
+    adp_trap_thread(r->trial, &thread, NULL, serve, r);
     for (uint32_t number = 1; number <= GENERATIONS; number++) {
         adp_trial_doing(r->trial, "with generation %u of %u", number, GENERATIONS);
         if (number > 1)
@@ -483,6 +483,7 @@ void adp_check_reloads_under_traffic(struct adp_trial *trial)
     struct adp_subject subject;
     struct reload *r = adp_trial_shared(trial, sizeof *r);
     r->trial = trial;
+    adp_trap_must_make(trial);
     for (uint32_t i = 0; i < COPIES; i++)
         adp_copies_write(trial, i + 1, r->copy[i], sizeof r->copy[i]);
     adp_subject_load(&subject, trial, trial->path);

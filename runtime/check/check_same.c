@@ -6,6 +6,7 @@
 #include "runtime/check/child.h"
 #include "runtime/check/hooks.h"
 #include "runtime/check/traffic.h"
+#include "runtime/check/trap.h"
 
 #include <locale.h>
 #include <malloc.h>
@@ -145,8 +146,7 @@ static void play_elsewhere(void *ctx)
     change_random_bytes();
     if (chdir("/") != 0)
         adp_child_exit(1);
-    if (pthread_create(&thread, NULL, play_with_canary, ctx) != 0)
-        adp_trial_skip(e->trial, "no thread can be made");
+    adp_trap_thread(e->trial, &thread, NULL, play_with_canary, ctx);
     pthread_join(thread, NULL);
 }
 

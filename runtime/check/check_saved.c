@@ -260,17 +260,20 @@ static void check_other_clock(const struct adp_subject *subject, const double *p
  *
  * Believed whole or not at all (the header, of setup.saved): whatever is not what was saved,
  * byte for byte, makes an instance that starts afresh, or none and a reason. But damage that
- * leaves the meaning as it was (the case of a digit in text) may be read: whose instance then
- * saves what had been saved has guessed nothing. */
+ * leaves the meaning as it was (the case of a digit in text, a byte that nobody reads, the line
+ * feed at the end) may be read: an instance that at once saves what one does that was given the
+ * bytes whole, and answers as that one, has guessed nothing. Where some of the bytes are
+ * enough in this way, they are held to the same: a part of them that is turned over shows. */
 
 /* What a new instance answers; those that are given something else are held against it. */
 struct afresh {
     const struct adp_subject *subject;
     const double *param;
     struct adp_said said[AFTERWARDS];
-    /* What an instance may as well have been made of, as its own save shows, and where it
-     * saves to; NULL: of nothing. */
-    const unsigned char *intact;
+    /* What an instance saves at once that was made of what was saved, whole, which may be
+     * something else; where it saves to, and what it answers. NULL: none is held against that. */
+    struct adp_said said_intact[AFTERWARDS];
+    unsigned char *intact;
     uint64_t intact_len;
     struct room room;
 };
@@ -286,6 +289,25 @@ static void start_afresh(struct afresh *ret, const struct adp_subject *subject,
     adp_play_all(subject, &plan, &nothing, ret->said, AFTERWARDS);
 }
 
+/* What an instance of all that was saved saves. Freed by the caller, as fresh->intact. */
+static void learn_intact(struct afresh *fresh, const unsigned char *saved, uint64_t len,
+                         struct room room)
+{
+    struct adp_start start = { .param = fresh->param, .saved = saved, .saved_len = len };
+    struct adp_plan plan = { .seed = fresh->subject->trial->seed };
+    struct adp_play whole;
+    unsigned char *at;
+    adp_play_open(&whole, fresh->subject, &plan, &start);
+    fresh->room = room;
+    fresh->intact_len = save(&whole, room, fresh->subject->policy->max_saved, &at);
+    fresh->intact = fresh->intact_len ? malloc(fresh->intact_len) : NULL;
+    if (fresh->intact)
+        memcpy(fresh->intact, at, fresh->intact_len);
+    for (uint32_t i = 0; i < AFTERWARDS; i++)
+        fresh->said_intact[i] = adp_play_step(&whole);
+    adp_play_close(&whole);
+}
+
 static bool is_intact(const struct afresh *fresh, const struct adp_play *play)
 {
     unsigned char *at;
@@ -295,7 +317,8 @@ static bool is_intact(const struct afresh *fresh, const struct adp_play *play)
     return len == fresh->intact_len && memcmp(at, fresh->intact, len) == 0;
 }
 
-static void must_start_afresh(const struct afresh *fresh, const void *bytes, uint64_t len,
+/* True: it did not, and is as one that was given what was saved, whole. */
+static bool must_start_afresh(const struct afresh *fresh, const void *bytes, uint64_t len,
                               uint32_t n, const char *what)
 {
     struct adp_trial *trial = fresh->subject->trial;
@@ -309,30 +332,31 @@ static void must_start_afresh(const struct afresh *fresh, const void *bytes, uin
     if (!fooled.instance.made && !fooled.instance.error[0])
         adp_trial_fail(trial, "create refuses %s without saying why", what);
     snprintf(how, sizeof how, "but one that was given %s for its state", what);
-    if (is_intact(fresh, &fooled))
-        n = 0;
+    bool intact = is_intact(fresh, &fooled);
+    const struct adp_said *said = intact ? fresh->said_intact : fresh->said;
     for (uint32_t i = 0; fooled.instance.made && i < n; i++)
-        must_be_same(trial, i, fresh->said[i], adp_play_step(&fooled), how);
+        must_be_same(trial, i, said[i], adp_play_step(&fooled), how);
     if (fooled.instance.made)
         adp_play_close(&fooled);
     adp_trial_plain(trial);
+    return intact;
 }
 
-/* One bit of what was saved turned over: each, or a sample of which half is in the first
- * bytes, where lengths and numbers of layouts are. */
+/* One bit of what lies there (`whose`) turned over: each, or a sample of which half is in the
+ * first bytes, where lengths and numbers of layouts are. */
 static void check_damaged(const struct afresh *fresh, unsigned char *blob, uint64_t len,
-                          uint32_t most, uint64_t *seed)
+                          const char *whose, uint32_t most, uint64_t *seed)
 {
     enum { HEAD = 64, ASKED = 100, BITS = 8 };
     uint64_t bits = len * BITS, head = len < HEAD ? len : HEAD;
     uint32_t n = bits < most ? (uint32_t)bits : most;
-    char what[100];
+    char what[120];
     for (uint32_t i = 0; i < n; i++) {
         uint64_t at = i, dice = adp_subject_next(seed);
         if (bits > most)
             at = i % 2 ? dice % bits : i / 2 % head * BITS + dice % BITS;
         unsigned char *byte = &blob[at / BITS], bit = (unsigned char)(1u << at % BITS);
-        snprintf(what, sizeof what, "what was saved, bit %llu of byte %llu turned over,",
+        snprintf(what, sizeof what, "%s, bit %llu of byte %llu turned over,", whose,
                  (unsigned long long)(at % BITS), (unsigned long long)(at / BITS) + 1);
         *byte ^= bit;
         must_start_afresh(fresh, blob, len, ASKED, what);
@@ -341,20 +365,21 @@ static void check_damaged(const struct afresh *fresh, unsigned char *blob, uint6
 }
 
 /* At each length, or at so many of them. */
-static void check_cut(const struct afresh *fresh, const unsigned char *blob, uint64_t len,
-                      uint32_t most)
+static void check_cut(const struct afresh *fresh, unsigned char *blob, uint64_t len,
+                      uint32_t most, uint32_t flips, uint64_t *seed)
 {
     /* Next to the end, where a length that was not looked at is short. */
-    enum { ENDS = 8 };
+    enum { ENDS = 8, HELD = 8 };
     char what[80];
-    uint32_t n = len < most ? (uint32_t)len : most;
+    uint32_t n = len < most ? (uint32_t)len : most, held = 0;
     for (uint32_t i = 0; i < n; i++) {
         uint64_t at = i * len / n;
         if (len > n && i + ENDS >= n)
             at = len - (n - i);
         snprintf(what, sizeof what, "the first %llu of %llu saved bytes",
                  (unsigned long long)at, (unsigned long long)len);
-        must_start_afresh(fresh, blob, at, AFTERWARDS, what);
+        if (must_start_afresh(fresh, blob, at, AFTERWARDS, what) && held++ < HELD)
+            check_damaged(fresh, blob, at, what, flips, seed);
     }
 }
 
@@ -403,12 +428,12 @@ static void check_foreign(const struct adp_subject *subject, const double *param
         must_start_afresh(fresh, blob, len < LONGEST ? len : LONGEST, AFTERWARDS,
                           "zeroes");
     memcpy(blob, saved, len);
-    check_cut(fresh, blob, len, adp_trial_lives(trial, CUTS));
     check_other_version(fresh, blob, len);
-    fresh->intact = saved;
-    fresh->intact_len = len;
-    fresh->room = room;
-    check_damaged(fresh, blob, len, adp_trial_lives(trial, FLIPS), &seed);
+    learn_intact(fresh, saved, len, room);
+    uint32_t flips = adp_trial_lives(trial, FLIPS);
+    check_cut(fresh, blob, len, adp_trial_lives(trial, CUTS), flips, &seed);
+    check_damaged(fresh, blob, len, "what was saved", flips, &seed);
+    free(fresh->intact);
     free(blob);
 }
 

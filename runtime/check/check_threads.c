@@ -5,6 +5,7 @@
 #include "runtime/check/child.h"
 #include "runtime/check/timing.h"
 #include "runtime/check/traffic.h"
+#include "runtime/check/trap.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -25,7 +26,9 @@ struct crowd {
     const struct adp_subject *subject; /* of the whole check */
     struct adp_instance *instance;     /* one, for all of them */
     bool stateless;                    /* each answer is known beforehand */
-    uint64_t span_ns, least_turns, least_stops;
+    uint32_t end;   /* of what it gives back, where it is one for all */
+    uint32_t spent; /* they leave off when so much of the check's limit is */
+    uint64_t span_ns, longest_ns, least_turns, least_stops;
     _Atomic uint64_t turns; /* decisions */
     _Atomic uint64_t stops; /* of a thread, while the others went on */
     _Atomic bool aside;     /* one is stopped, or is about to be */
@@ -112,10 +115,20 @@ static void stand_aside(int signal)
     atomic_store(&crowd->aside, false);
 }
 
+/* Percent of the time that the check may compute: threads on many processors, and a decide that
+ * takes its time, come near it within seconds. */
+enum { SPENT_BEFORE = 40, SPENT_AFTER = 70 };
+
+static bool is_spent(const struct adp_trial *trial, uint32_t percent)
+{
+    return adp_timing_ms(CLOCK_PROCESS_CPUTIME_ID) * 100.0 >=
+           (double)trial->limit_ms * percent;
+}
+
 static bool is_enough(const struct crowd *crowd, uint64_t start_ns)
 {
     uint64_t ns = adp_timing_ns(CLOCK_MONOTONIC) - start_ns;
-    return ns >= LONGEST_MS * UINT64_C(1000000) ||
+    return ns >= crowd->longest_ns || is_spent(crowd->subject->trial, crowd->spent) ||
            (ns >= crowd->span_ns && atomic_load(&crowd->turns) >= crowd->least_turns &&
             atomic_load(&crowd->stops) >= crowd->least_stops);
 }
@@ -144,8 +157,7 @@ static void start(struct adp_trial *trial, struct crowd *crowd, struct member *m
     sigaction(SIGUSR1, &action, NULL);
     atomic_store(&disturbed, crowd);
     for (int i = 0; i < THREADS; i++)
-        if (pthread_create(&threads[i], NULL, work, &members[i]) != 0)
-            adp_trial_skip(trial, "no threads can be made");
+        adp_trap_thread(trial, &threads[i], NULL, work, &members[i]);
     disturb(crowd, threads);
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
@@ -154,22 +166,48 @@ static void start(struct adp_trial *trial, struct crowd *crowd, struct member *m
 /* --- what is held when all has come back ---
  *
  * A count that is no more than ++ and -- loses some where threads meet, and a request that
- * did not run leaves nothing else behind: ten years later there is room for as many as in a
- * new instance. Where one thread alone leaves less, too, the policy has another reason. */
+ * did not run, or of which nothing was measured, leaves nothing else behind: ten years later
+ * there is room for as many as in a new instance. Where one thread alone leaves less, too, the
+ * policy has another reason.
+ *
+ * What is counted may be counted only where there are readings, or a tenant, and taken back in
+ * one way by one end and in another by the other: so there are rounds. */
 
-enum { ROOM = ADP_TRAFFIC_PENDING, UNTIL_FULL = 8, ALONE = 20000 };
+enum { ROOM = ADP_TRAFFIC_PENDING, UNTIL_FULL = 8, ALONE = 20000, TRIES = 8 };
+/* How long a round takes: all three of these, but no longer than that. */
+enum {
+    ROUND_MS = 150,
+    ROUND_DECISIONS = 200000,
+    ROUND_STOPS = 50,
+    ROUND_LONGEST_MS = 1000
+};
 
-static void ask_and_return(const struct adp_subject *subject, void *self,
-                           const struct adp_view *view)
+static const struct round {
+    enum adp_presence presence; /* of all that a request may have */
+    uint32_t end;               /* enum adp_end of every outcome */
+} rounds[] = {
+    { ADP_PRESENCE_NONE, ADP_NOT_RUN }, { ADP_PRESENCE_ALL, ADP_NOT_RUN },
+    { ADP_PRESENCE_NONE, ADP_DONE },    { ADP_PRESENCE_ALL, ADP_DONE },
+    { ADP_PRESENCE_ALL, ADP_NOT_RUN },  { ADP_PRESENCE_ALL, ADP_DONE },
+};
+enum { ROUNDS = sizeof rounds / sizeof rounds[0] };
+
+static uint64_t ask(const struct adp_subject *subject, void *self,
+                    const struct adp_view *view)
 {
     struct adp_answer a = { .verdict = { .size = sizeof a.verdict,
                                          .binding = ADP_NONE } };
     subject->policy->decide(self, view, &a.verdict);
-    struct adp_outcome o = { .size = sizeof o,
-                             .kind = ADP_NOT_RUN,
-                             .ticket = a.verdict.ticket,
-                             .now_ns = view->now_ns };
-    if (o.ticket)
+    return a.verdict.ticket;
+}
+
+static void give_back(const struct adp_subject *subject, void *self,
+                      const struct adp_view *view, uint64_t ticket, uint32_t end)
+{
+    struct adp_outcome o = {
+        .size = sizeof o, .kind = end, .ticket = ticket, .now_ns = view->now_ns
+    };
+    if (ticket)
         subject->policy->outcome(self, &o);
 }
 
@@ -178,12 +216,14 @@ static void *run_one(void *ctx)
 {
     struct member *m = ctx;
     struct crowd *crowd = m->crowd;
+    const struct adp_subject *subject = crowd->subject;
     struct adp_traffic t;
-    adp_traffic_init(&t, crowd->subject, &m->plan, m->param);
+    adp_traffic_init(&t, subject, &m->plan, m->param);
     const struct adp_view *view = adp_traffic_next(&t);
+    void *self = crowd->instance->self;
     pthread_barrier_wait(&crowd->start);
     while (!atomic_load_explicit(&crowd->over, memory_order_relaxed)) {
-        ask_and_return(crowd->subject, crowd->instance->self, view);
+        give_back(subject, self, view, ask(subject, self, view), crowd->end);
         atomic_fetch_add_explicit(&crowd->turns, 1, memory_order_relaxed);
     }
     return NULL;
@@ -194,7 +234,7 @@ static uint32_t room_in(const struct adp_subject *subject,
                         const struct adp_instance *instance, const struct member *m)
 {
     const uint64_t years_ns = UINT64_C(10) * 365 * 86400 * 1000000000u;
-    uint64_t *held = adp_trial_shared(subject->trial, ROOM * sizeof *held);
+    static uint64_t held[ROOM]; /* large */
     struct adp_traffic t;
     struct adp_answer answer;
     uint32_t n = 0;
@@ -213,44 +253,79 @@ static uint32_t room_in(const struct adp_subject *subject,
     return n;
 }
 
-/* In an instance of its own; asked before by nobody, or by one thread. */
+/* In an instance of its own; asked before by nobody, or by one thread, so many times, with so
+ * many at a time (THREADS at most) that are not back. */
 static uint32_t room_alone(const struct adp_subject *subject, const struct member *m,
-                           uint32_t asked)
+                           uint32_t end, uint64_t asked, uint32_t at_once)
 {
     struct adp_start start = { .param = m->param };
     struct adp_instance instance;
     struct adp_traffic t;
+    uint64_t out[THREADS] = { 0 };
     adp_subject_must_create(&instance, subject, &start);
     adp_traffic_init(&t, subject, &m->plan, m->param);
     const struct adp_view *view = adp_traffic_next(&t);
     adp_trial_at(subject->trial, ADP_CALL_DECIDE);
-    for (uint32_t i = 0; i < asked; i++)
-        ask_and_return(subject, instance.self, view);
+    for (uint64_t i = 0; i < asked; i++) {
+        uint64_t *ticket = &out[i % at_once];
+        give_back(subject, instance.self, view, *ticket, end);
+        *ticket = ask(subject, instance.self, view);
+    }
+    for (uint32_t i = 0; i < at_once; i++)
+        give_back(subject, instance.self, view, out[i], end);
     uint32_t n = room_in(subject, &instance, m);
     adp_subject_destroy(subject, &instance);
     return n;
 }
 
+/* A request of which it takes some, and a bounded number; 0: none is found. One by whose end it
+ * learns how many it may take, even where nobody meets, is none. */
+static uint32_t choose_request(const struct adp_subject *subject, struct member *m,
+                               const struct round *round)
+{
+    uint64_t seed = m->plan.seed;
+    for (int i = 0; i < TRIES && !is_spent(subject->trial, SPENT_AFTER); i++) {
+        m->plan = (struct adp_plan) { .seed = adp_subject_next(&seed),
+                                      .presence = round->presence,
+                                      .no_edges = true };
+        uint32_t room = room_alone(subject, m, round->end, 0, 1);
+        if (room && room < ROOM)
+            return room_alone(subject, m, round->end, ALONE, 1) == room &&
+                           room_alone(subject, m, round->end, ALONE, THREADS) == room
+                       ? room
+                       : 0;
+    }
+    return 0;
+}
+
+static const char *word_of(uint32_t end)
+{
+    return end == ADP_DONE ? "done" : "not run";
+}
+
 /* In full, whatever the share: of a few meetings none may lose anything. */
 static void must_hold_nothing(struct adp_trial *trial, const struct adp_subject *subject,
-                              struct member *members)
+                              struct member *members, const struct round *round)
 {
     struct adp_instance instance;
     struct crowd crowd = { .subject = subject,
                            .instance = &instance,
-                           .span_ns = MILLISECONDS * UINT64_C(1000000),
-                           .least_turns = DECISIONS,
-                           .least_stops = STOPS };
+                           .end = round->end,
+                           .span_ns = ROUND_MS * UINT64_C(1000000),
+                           .longest_ns = ROUND_LONGEST_MS * UINT64_C(1000000),
+                           .spent = SPENT_AFTER,
+                           .least_turns = ROUND_DECISIONS,
+                           .least_stops = ROUND_STOPS };
     struct adp_start one = { .param = members[0].param };
+    adp_trial_plain(trial);
+    uint32_t room = choose_request(subject, &members[0], round);
+    if (!room)
+        return;
     for (int i = 0; i < THREADS; i++) {
         members[i].crowd = &crowd;
-        members[i].plan.presence = ADP_PRESENCE_NONE;
-        members[i].plan.no_edges = true;
+        members[i].plan = members[0].plan;
+        memcpy(members[i].param, members[0].param, sizeof members[i].param);
     }
-    adp_trial_plain(trial);
-    uint32_t room = room_alone(subject, &members[0], 0);
-    if (!room || room == ROOM || room_alone(subject, &members[0], ALONE) != room)
-        return;
     adp_subject_must_create(&instance, subject, &one);
     pthread_barrier_init(&crowd.start, NULL, THREADS);
     adp_trial_doing(trial, "among %d threads", THREADS);
@@ -259,12 +334,16 @@ static void must_hold_nothing(struct adp_trial *trial, const struct adp_subject 
     adp_trial_plain(trial);
     uint32_t left = room_in(subject, &instance, &members[0]);
     adp_subject_destroy(subject, &instance);
-    if (left != room)
+    /* It may be that it learns by so many, and by no fewer. */
+    if (left != room &&
+        room_alone(subject, &members[0], round->end, crowd.turns, THREADS) == room)
         adp_trial_fail(
             trial,
-            "%d threads have asked it, all their tickets came back as not run, "
+            "%d threads have asked it%s, all their tickets came back as %s, "
             "and it has room for %u requests, a new instance for %u",
-            THREADS, left, room);
+            THREADS,
+            round->presence == ADP_PRESENCE_ALL ? ", with readings and a tenant" : "",
+            word_of(round->end), left, room);
 }
 
 void adp_check_is_concurrent(struct adp_trial *trial)
@@ -292,14 +371,16 @@ void adp_check_is_concurrent(struct adp_trial *trial)
     adp_subject_must_create(&instance, &subject, &all);
     pthread_barrier_init(&crowd.start, NULL, THREADS);
     adp_trial_doing(trial, "among %d threads", THREADS);
+    crowd.longest_ns = LONGEST_MS * UINT64_C(1000000);
+    crowd.spent = SPENT_BEFORE;
     crowd.span_ns = adp_trial_share(trial, MILLISECONDS) * UINT64_C(1000000);
     crowd.least_turns = adp_trial_share(trial, DECISIONS);
     crowd.least_stops = adp_trial_share(trial, STOPS);
     adp_trial_at(trial, ADP_CALL_DECIDE);
     start(trial, &crowd, members, run);
     adp_subject_destroy(&subject, &instance);
-    if (subject.policy->outcome && !crowd.stateless)
-        must_hold_nothing(trial, &subject, members);
+    for (int i = 0; subject.policy->outcome && !crowd.stateless && i < ROUNDS; i++)
+        must_hold_nothing(trial, &subject, members, &rounds[i]);
     adp_trial_note(trial, "%llu decisions of %d threads%s",
                    (unsigned long long)crowd.turns, THREADS,
                    crowd.stateless ? ", each as it is alone" : "");
@@ -325,6 +406,7 @@ void adp_check_survives_fork(struct adp_trial *trial)
 {
     enum { BEFORE = 500, AFTER = 2000 };
     uint32_t n = adp_trial_share(trial, AFTER), at;
+    adp_trap_must_make(trial);
     struct adp_said *here = adp_trial_shared(trial, n * sizeof *here);
     struct adp_said *there = adp_trial_shared(trial, n * sizeof *there);
     struct adp_subject subject;

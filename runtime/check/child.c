@@ -233,6 +233,7 @@ static void read_end(struct adp_child *ret, int status)
 static void see_off(struct adp_child *ret, pid_t pid, const struct page *page,
                     struct adp_child_limit limit)
 {
+    struct rusage used = { 0 };
     int status = 0;
     ret->hung = wait_for(pid, page, limit);
     if (limit.nested && ret->hung) {
@@ -243,8 +244,9 @@ static void see_off(struct adp_child *ret, pid_t pid, const struct page *page,
         kill(-pid, SIGKILL); /* it leads a session, unless it has not come so far: */
         kill(pid, SIGKILL);
     }
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+    while (wait4(pid, &status, 0, &used) < 0 && errno == EINTR)
         ;
+    ret->computed_s = (uint32_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec);
     read_end(ret, status);
 }
 
@@ -288,9 +290,19 @@ void adp_child_run(struct adp_child *ret, struct adp_child_limit limit,
     read_output(ret, output);
 }
 
+static bool is_out_of_time(const struct adp_child *child)
+{
+    struct rlimit ours;
+    return child->end == ADP_CHILD_KILLED &&
+           (child->number == SIGXCPU || child->number == SIGKILL) &&
+           getrlimit(RLIMIT_CPU, &ours) == 0 && ours.rlim_cur != RLIM_INFINITY &&
+           child->computed_s + 1 >= ours.rlim_cur; /* the kernel counts in ticks */
+}
+
 bool adp_child_hindered(const struct adp_child *child)
 {
-    return child->end == ADP_CHILD_NONE || child->hung == ADP_HUNG_STARVING;
+    return child->end == ADP_CHILD_NONE || child->hung == ADP_HUNG_STARVING ||
+           is_out_of_time(child);
 }
 
 static void say_hung(enum adp_child_hung hung, uint32_t limit_ms, char *to, size_t cap)
@@ -319,6 +331,8 @@ void adp_child_words(const struct adp_child *child, uint32_t limit_ms, char *to,
             snprintf(to, cap,
                      "it makes a system call that it may not make, such as for a "
                      "thread or a process (SIGSYS),");
+        else if (is_out_of_time(child))
+            snprintf(to, cap, "the limit on processor time (ulimit -t) ended it");
         else
             snprintf(to, cap, "the process was killed by SIG%s", name ? name : "?");
         break;

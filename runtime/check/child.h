@@ -43,8 +43,9 @@ enum { ADP_CHILD_PATIENCE = 20 };
 struct adp_child {
     enum adp_child_end end;
     enum adp_child_hung hung;
-    int number;    /* exit status, signal, or errno */
-    bool finished; /* `work` came back */
+    int number;          /* exit status, signal, or errno */
+    bool finished;       /* `work` came back */
+    uint32_t computed_s; /* how much time it had on processors, once it has ended */
     /* The last line it wrote to its standard error, or else printed; or "". */
     char said[200];
 };
@@ -66,8 +67,8 @@ void adp_child_run(struct adp_child *ret, struct adp_child_limit limit,
  * to any more. Safe in a signal's handler. */
 _Noreturn void adp_child_exit(int status);
 
-/* Whether it did not finish for want of a process or a processor, which is the machine's doing
- * and nobody's fault. */
+/* Whether it did not finish for want of a process or a processor, or of time on one by a limit
+ * that this process has too: that is the machine's doing and nobody's fault. */
 bool adp_child_hindered(const struct adp_child *child);
 
 /* "the process was killed by SIGSEGV", "it did not come back within 10 s of computing", … */

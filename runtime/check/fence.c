@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* What a process may do in which a policy's code runs (runtime/check/fence.h).
  *
- *  1. What is not in the table is refused, what Linux learns next year too.
+ *  1. What is not in the table is refused, what Linux learns next year too. What is in it for
+ *     the caller's own memory and threads stays whole where it can: a C library of next year
+ *     asks for it under names that this one does not know yet, and no policy is to blame.
  *  2. Nothing in it changes what another process, a file or the machine has. What may be
  *     written is this process's own: memory, files in memory, pipes, and descriptors 1 and
  *     2, which whoever made it keeps apart (child.h).
@@ -41,7 +43,8 @@ enum test {
     SELF   /* it is this process's number */
 };
 
-#define GO SECCOMP_RET_ALLOW
+#define GO     SECCOMP_RET_ALLOW
+#define REFUSE SECCOMP_RET_TRAP /* what a later row would let go on */
 /* It is not made, and the policy hears that it was: it would be in the way of every other
  * check. What asks for it is seen by one of its own (trap.h). */
 #define FEIGN (SECCOMP_RET_ERRNO | 0)
@@ -74,12 +77,30 @@ struct row {
 #define ELSEWHERE                                                                        \
     (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |       \
      CLONE_NEWPID | CLONE_NEWNET | CLONE_PARENT | CLONE_PTRACE | CLONE_UNTRACED)
-/* From 100 on madvise makes pages of the machine's memory unusable. */
-#define SEVERE ~63u
+/* MADV_HWPOISON and MADV_SOFT_OFFLINE: these two make pages of the machine's memory unusable.
+ * What else madvise is asked is about the caller's own (guard pages of stacks, since glibc
+ * 2.42, by 102 and 103). */
+enum { BREAKS_PAGES = 100, EMPTIES_PAGES = 101 };
 /* Linux's MPOL_MF_MOVE_ALL, whose header is libnuma's: pages that others have too. */
 enum { OF_OTHERS = 1 << 2 };
-/* PR_SET_VMA: to name memory; a sanitizer does. */
+/* PR_SET_VMA: to name memory; a sanitizer does, and glibc. */
 enum { NAMES_MEMORY = 0x53564d41 };
+/* PR_GET_, PR_SET_ and PR_LOCK_SHADOW_STACK_STATUS and PR_FUTEX_HASH: of the caller's threads. */
+enum { ASKS_SHADOW = 74, SETS_SHADOW, LOCKS_SHADOW, HASHES_FUTEXES = 78 };
+/* TCGETS2, by which newer C libraries ask whether it is a terminal. */
+enum { ASKS_TERMINAL = 0x802c542a };
+/* Newer than the headers that this may be built with, up to Linux 6.18: memory, waiting and
+ * locks of the caller's own. They have one number on every machine. */
+enum {
+    SYS_epoll_pwait2_ = 441,
+    SYS_futex_waitv_ = 449,
+    SYS_set_mempolicy_home_node_ = 450,
+    SYS_map_shadow_stack_ = 453,
+    SYS_futex_wake_ = 454,
+    SYS_futex_wait_ = 455,
+    SYS_futex_requeue_ = 456,
+    SYS_mseal_ = 462
+};
 /* Linux's AF_UNIX, AF_INET and AF_INET6: this room includes no header of sockets. */
 enum { OF_UNIX = 1, OF_INET = 2, OF_INET6 = 10 };
 
@@ -92,7 +113,12 @@ static const struct row table[] = {
     MAY(mremap),
     MAY(mincore),
     MAY(msync),
-    MAY_IF(madvise, LACKS, 2, SEVERE),
+    ROW(BOTH, REFUSE, madvise, IS, 2, BREAKS_PAGES),
+    ROW(BOTH, REFUSE, madvise, IS, 2, EMPTIES_PAGES),
+    MAY(madvise),
+    MAY(mseal_),
+    MAY(map_shadow_stack_),
+    MAY(set_mempolicy_home_node_),
     CHECK_MAY(mlock), /* its own, which shows when it stays */
     CHECK_MAY(mlock2),
     CHECK_MAY(munlock),
@@ -110,6 +136,7 @@ static const struct row table[] = {
     MAY(readv),
     MAY(pread64),
     MAY(preadv),
+    MAY(preadv2),
     MAY(lseek),
     MAY(fstat),
     MAY(newfstatat),
@@ -145,6 +172,7 @@ static const struct row table[] = {
     MAY(epoll_create1),
     MAY(epoll_ctl),
     MAY(epoll_pwait),
+    MAY(epoll_pwait2_),
     MAY_IF(fcntl, IS, 1, F_GETFD),
     MAY_IF(fcntl, IS, 1, F_SETFD),
     MAY_IF(fcntl, IS, 1, F_GETFL),
@@ -154,6 +182,7 @@ static const struct row table[] = {
     MAY_IF(fcntl, IS, 1, F_ADD_SEALS),
     MAY_IF(fcntl, IS, 1, F_GET_SEALS),
     MAY_IF(ioctl, IS, 1, TCGETS), /* isatty */
+    MAY_IF(ioctl, IS, 1, ASKS_TERMINAL),
     MAY_IF(ioctl, IS, 1, TIOCGWINSZ),
     MAY_IF(ioctl, IS, 1, FIONREAD), /* C++ streams ask */
     /* unconnected; one of AF_NETLINK is connected to the kernel from the start */
@@ -197,6 +226,10 @@ static const struct row table[] = {
     MAY(exit),
     MAY(exit_group),
     MAY(futex),
+    MAY(futex_waitv_),
+    MAY(futex_wake_),
+    MAY(futex_wait_),
+    MAY(futex_requeue_),
     MAY(sched_yield),
     MAY(set_robust_list),
     MAY(get_robust_list),
@@ -250,6 +283,7 @@ static const struct row table[] = {
     MAY_IF(prctl, IS, 0, PR_GET_NAME),
     MAY_IF(prctl, IS, 0, PR_GET_TSC),
     MAY_IF(prctl, IS, 0, PR_MCE_KILL_GET),
+    MAY_IF(prctl, IS, 0, ASKS_SHADOW),
     MAY_IF(prctl, IS, 0, PR_CAPBSET_READ),
 
     /* and what of it may be changed, since it shows */
@@ -257,6 +291,9 @@ static const struct row table[] = {
     MAY_IF(prctl, IS, 0, PR_SET_NAME),
     MAY_IF(prctl, IS, 0, PR_SET_NO_NEW_PRIVS),
     MAY_IF(prctl, IS, 0, NAMES_MEMORY),
+    MAY_IF(prctl, IS, 0, SETS_SHADOW),
+    MAY_IF(prctl, IS, 0, LOCKS_SHADOW),
+    MAY_IF(prctl, IS, 0, HASHES_FUTEXES),
     CHECK_MAY_IF(prctl, IS, 0, PR_SET_SECCOMP), /* trap.h */
     ROW(CHECK, FEIGN, sched_setscheduler, IS, 0, 0),
     ROW(CHECK, FEIGN, sched_setscheduler, SELF, 0, 0),

@@ -9,9 +9,12 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #if defined __x86_64__
@@ -152,4 +155,80 @@ void adp_trap_fence(struct adp_trial *trial)
     trapped = trial;
     fenced_as = getpid();
     adp_fence_raise(ADP_FENCE_CHECK, on_refusal);
+}
+
+/* --- what the checks make themselves --- */
+
+enum { REHEARSAL_MS = 10000, UNKNOWN_CALL = -1 };
+
+static volatile int
+    *rehearsed; /* shared memory: a signal's handler is told nothing else */
+
+static void on_own_refusal(int number)
+{
+    *rehearsed = number;
+    adp_child_exit(1);
+}
+
+static void *come_and_go(void *none)
+{
+    return none;
+}
+
+static void make_own(void *none)
+{
+    pthread_t thread;
+    (void)none;
+    if (!adp_fence_raise(ADP_FENCE_CHECK, on_own_refusal))
+        return;
+    if (pthread_create(&thread, NULL, come_and_go, NULL) == 0)
+        pthread_join(thread, NULL);
+    pid_t pid = fork();
+    if (pid == 0)
+        adp_child_exit(0);
+    if (pid > 0)
+        waitpid(pid, NULL, 0);
+}
+
+void adp_trap_rehearse(struct adp_trial *trial)
+{
+    struct adp_child child;
+    struct adp_child_limit limit = { .ms = REHEARSAL_MS, .stop = trial->options->stop };
+    void *page = mmap(NULL, sizeof *rehearsed, PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED)
+        return;
+    rehearsed = page;
+    adp_child_run(&child, limit, make_own, NULL);
+    trial->own_call = *rehearsed;
+    if (child.end == ADP_CHILD_KILLED && child.number == SIGSYS) /* it was blocked */
+        trial->own_call = UNKNOWN_CALL;
+    munmap(page, sizeof *rehearsed);
+}
+
+void adp_trap_must_make(struct adp_trial *trial)
+{
+    const char *name = adp_call_name(trial->own_call);
+    if (!trial->own_call)
+        return;
+    if (name)
+        adp_trial_skip(trial,
+                       "to make a thread, the C library here makes the system call %s, "
+                       "which the fence does not know",
+                       name);
+    if (trial->own_call != UNKNOWN_CALL)
+        adp_trial_skip(trial,
+                       "to make a thread, the C library here makes system call %d, which "
+                       "the fence does not know",
+                       trial->own_call);
+    adp_trial_skip(trial, "to make a thread, the C library here makes a system call that "
+                          "the fence does not know");
+}
+
+void adp_trap_thread(struct adp_trial *trial, pthread_t *ret, const pthread_attr_t *attr,
+                     void *(*work)(void *ctx), void *ctx)
+{
+    adp_trap_must_make(trial);
+    if (pthread_create(ret, attr, work, ctx) != 0)
+        adp_trial_skip(trial, "no thread can be made");
 }

@@ -6,6 +6,8 @@
 
 #include "runtime/check/trial.h"
 
+#include <pthread.h>
+
 enum adp_trap {
     /* Sockets, threads and processes: what no constructor may make. */
     ADP_TRAP_MAKING,
@@ -27,5 +29,16 @@ bool adp_trap_set(struct adp_trial *trial, enum adp_trap trap);
  * and may then not even send itself a signal. Where there is none, there is still the
  * process. */
 void adp_trap_fence(struct adp_trial *trial);
+
+/* Makes a thread and a process under the fence, in a process of its own, with nothing of a
+ * policy's in it. What the C library asks for there and does not get, because it is newer than
+ * the fence, is never said to be a policy's: trial->own_call has it, and the checks below skip.
+ * Once, before the first check. */
+void adp_trap_rehearse(struct adp_trial *trial);
+/* For a check that makes threads or processes itself: skips where none can be made. */
+void adp_trap_must_make(struct adp_trial *trial);
+/* A thread of the check's own; skips where none can be made. `attr` may be NULL. */
+void adp_trap_thread(struct adp_trial *trial, pthread_t *ret, const pthread_attr_t *attr,
+                     void *(*work)(void *ctx), void *ctx);
 
 #endif

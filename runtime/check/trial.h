@@ -77,6 +77,7 @@ struct adp_trial {
     uint32_t seed;
     uint32_t limit_ms;       /* of the check at hand */
     double create_ms;        /* that a create takes; 0: not known yet, or no matter */
+    int own_call;            /* that hinders the checks' own threads, or 0 (trap.h) */
     const char *scratch;     /* a folder of this run's own, absolute, mode 0700 */
     struct adp_slate *slate; /* shared with whoever waits */
 };

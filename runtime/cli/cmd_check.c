@@ -46,7 +46,8 @@ const struct adp_command adp_cmd_check = {
     .exits =
         "0  no check failed; some may have been skipped, with the reason\n"
         "1  some failed\n"
-        "2  bad usage, or the file cannot be read or loaded here, or changes meanwhile\n"
+        "2  bad usage, or the file cannot be read or loaded here, or changes meanwhile,\n"
+        "   or limits (ulimit) are too low for the checks themselves\n"
         "129  stopped by SIGHUP, 130 by SIGINT, 143 by SIGTERM; nothing is reported",
     .run = run,
 };

@@ -3,6 +3,7 @@
 #include "runtime/cli/access.h"
 #include "runtime/cli/args.h"
 #include "runtime/cli/say.h"
+#include "runtime/cli/stop.h"
 #include "runtime/dashboard/serve.h"
 
 #include <errno.h>
@@ -71,18 +72,18 @@ static void open_browser(const char *url)
 
 static int serve(struct adp_dashboard *dashboard, bool browser)
 {
-    struct sigaction action = { .sa_handler = stop };
+    struct sigaction action = { .sa_handler = stop }, plain = { .sa_handler = SIG_DFL };
     sigemptyset(&action.sa_mask);
     shown = dashboard;
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    adp_stop_take(SIGINT, &action);
+    adp_stop_take(SIGTERM, &action);
     printf("%s\n", adp_dashboard_url(dashboard));
     fflush(stdout);
     if (browser)
         open_browser(adp_dashboard_url(dashboard));
     adp_dashboard_run(dashboard);
-    signal(SIGINT, SIG_DFL);
-    signal(SIGTERM, SIG_DFL);
+    adp_stop_take(SIGINT, &plain);
+    adp_stop_take(SIGTERM, &plain);
     shown = NULL;
     return ADP_EXIT_DONE;
 }

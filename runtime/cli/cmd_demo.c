@@ -123,7 +123,7 @@ static void say_report(const char *program, const char *path)
     printf("\nLook further:\n  ");
     adp_say_word(stdout, program);
     printf(" report ");
-    adp_say_word(stdout, path);
+    adp_say_path(stdout, path);
     printf("\n");
 }
 
@@ -148,7 +148,7 @@ static int conclude(const char *program, const char *out)
     printf(" compare --experiment " ADP_DEMO_EXPERIMENT);
     if (strcmp(out, DEFAULT_OUT) != 0) {
         putchar(' ');
-        adp_say_word(stdout, out);
+        adp_say_path(stdout, out);
     }
     printf("\n");
     return ADP_EXIT_DONE;

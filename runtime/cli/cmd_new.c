@@ -310,7 +310,7 @@ static void teach(const struct asked *asked, const struct file list[N_FILES])
     for (int i = 0; i < N_FILES; i++)
         printf("  %-20s  %s\n", list[i].name, files[i].what);
     printf("\nNext:\n  cd ");
-    adp_say_word(stdout, asked->folder);
+    adp_say_path(stdout, asked->folder);
     printf("\n  make test\n  admitperf demo -c %s.yaml\n", asked->name);
 }
 

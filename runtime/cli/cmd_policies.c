@@ -36,9 +36,10 @@ const struct adp_command adp_cmd_policies = {
         "(absolute,\n"
         "colon-separated), in the build tree of a program that was not installed, and "
         "in the\n"
-        "installed folder; of two with one name the first is what `use: NAME` loads. A "
-        "word\n"
-        "with a slash is a file.\n"
+        "installed folder. NAME is the file's name without .so; of two with one name "
+        "the\n"
+        "first is what `use: NAME` loads, and is listed. Where a policy calls itself\n"
+        "otherwise, both are said. A word with a slash is a file.\n"
         "\n"
         "Each policy is really loaded, in a process of its own, which may read, compute\n"
         "and print (to nowhere), and nothing else. A file that makes another system\n"
@@ -162,10 +163,13 @@ static void print_card(const struct adp_loaded *loaded)
     }
 }
 
-static void print_policy(const struct adp_loaded *loaded, bool whole)
+/* `use`: what it is found by, or "" for who was named by a path. */
+static void print_policy(const struct adp_loaded *loaded, const char *use, bool whole)
 {
     const struct adp_policy *p = &loaded->policy;
     printf("%s", p->name);
+    if (*use && strcmp(use, p->name) != 0)
+        printf(" (use: %s)", use);
     if (is_said(p->version))
         printf(" %s", p->version);
     if (loaded->baseline)
@@ -221,6 +225,8 @@ static void write_tables(struct adp_line *out, const struct adp_loaded *loaded)
         adp_line_key(out, "default");
         if (required)
             adp_line_puts(out, "null");
+        else if (q.kind == ADP_BOOL) /* as it is written in a configuration */
+            adp_line_puts(out, truth_word(q.dflt));
         else
             adp_line_number(out, q.dflt);
         adp_line_puts(out, "}");
@@ -254,7 +260,8 @@ static void write_card(struct adp_line *out, const struct adp_loaded *loaded)
     adp_line_puts(out, "}");
 }
 
-static void write_policy(struct adp_line *out, const struct adp_loaded *loaded)
+static void write_policy(struct adp_line *out, const struct adp_loaded *loaded,
+                         const char *use)
 {
     const struct adp_policy *p = &loaded->policy;
     const struct {
@@ -266,6 +273,7 @@ static void write_policy(struct adp_line *out, const struct adp_loaded *loaded)
     adp_line_puts(out, "{");
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         adp_line_key_text(out, rows[i].name, rows[i].value);
+    adp_line_key_text(out, "use", use);
     adp_line_key_bool(out, "baseline", loaded->baseline);
     adp_line_key_text(out, "threading",
                       p->threading == ADP_CONCURRENT ? "concurrent" : "serial");
@@ -292,6 +300,7 @@ enum { LOOK_MS = 5000 };
 
 struct listing {
     bool json, whole;
+    bool by_name; /* the one at hand is what `use:` finds by its file's name */
     unsigned found, failed;
     struct adp_line out; /* JSON */
 };
@@ -386,15 +395,25 @@ static int judge(struct adp_loaded *ret, struct leaving *leaving, const struct l
     return 0;
 }
 
+/* NAME of FOLDER/NAME.so. */
+static void copy_stem(const char *path, char *to, size_t cap)
+{
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    snprintf(to, cap, "%.*s", (int)strcspn(base, "."), base);
+}
+
 static void put_policy(struct listing *list, const struct adp_loaded *loaded)
 {
+    char use[NAME_MAX + 1] = "";
+    if (list->by_name)
+        copy_stem(loaded->path, use, sizeof use);
     if (!list->json) {
-        print_policy(loaded, list->whole);
+        print_policy(loaded, use, list->whole);
         return;
     }
     if (list->out.len > 1)
         adp_line_puts(&list->out, ",");
-    write_policy(&list->out, loaded);
+    write_policy(&list->out, loaded, *use ? use : NULL);
 }
 
 static int look(struct listing *list, const char *path, const char *sha256,
@@ -442,6 +461,7 @@ static void show_named(struct listing *list, const char *word)
 {
     char path[PATH_MAX];
     struct adp_error err = { 0 };
+    list->by_name = !strchr(word, '/');
     if (adp_named_file(word, path, sizeof path, &err) < 0) {
         adp_say_error(&err);
         list->failed++;
@@ -453,6 +473,7 @@ static void show_named(struct listing *list, const char *word)
 static int list_all(struct listing *list)
 {
     struct adp_error err = { 0 };
+    list->by_name = true;
     if (adp_loader_list(show, list, &err) < 0) {
         adp_say_error(&err);
         return ADP_EXIT_BAD;

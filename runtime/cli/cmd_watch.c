@@ -585,7 +585,7 @@ static int conclude(const char *program, const struct request *r,
     printf("\nLook further:\n  ");
     adp_say_word(stdout, program);
     printf(" report ");
-    adp_say_word(stdout, r->out);
+    adp_say_path(stdout, r->out);
     printf("\n");
     return stopped ? 128 + stopped : ADP_EXIT_DONE;
 }

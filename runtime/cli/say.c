@@ -66,6 +66,13 @@ void adp_say_word(FILE *to, const char *word)
     putc('\'', to);
 }
 
+void adp_say_path(FILE *to, const char *path)
+{
+    if (path[0] == '-')
+        fputs("./", to);
+    adp_say_word(to, path);
+}
+
 bool adp_say_colour(FILE *stream)
 {
     const char *no = getenv("NO_COLOR"), *term = getenv("TERM");

@@ -20,6 +20,8 @@ void adp_say_errors(const struct adp_errors *errors);
 
 /* Writes `word` to `to` so that a shell reads it as one word. */
 void adp_say_word(FILE *to, const char *word);
+/* As that, of a path to a command that follows: -a as ./-a, which is no option. */
+void adp_say_path(FILE *to, const char *path);
 
 /* `stream` is a terminal that may be written to in colour: neither NO_COLOR is set (to
  * anything but "", https://no-color.org) nor TERM is dumb. */

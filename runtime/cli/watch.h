@@ -16,7 +16,7 @@
 struct adp_watched {
     uint64_t elapsed_ns;
     uint64_t samples, failures;
-    uint64_t passed, slept; /* as a round's */
+    uint64_t passed, slept;        /* as a round's */
     uint64_t why[ADP_SCRAPE_WHYS]; /* failures by reason */
 };
 

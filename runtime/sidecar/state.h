@@ -53,10 +53,10 @@ struct adp_sidecar {
     char folder[PATH_MAX];     /* what relative paths in the configuration start from */
     struct adp_worker *worker; /* NULL: nobody is above */
     struct adp_beyond beyond;
-    struct adp_owed_records found;  /* what the worker before had recorded */
-    _Atomic bool leaving;           /* told to step down */
-    _Atomic uint32_t departed;      /* threads that will answer nobody any more */
-    uint64_t saved_ns;              /* when the policies' states were saved last */
+    struct adp_owed_records found; /* what the worker before had recorded */
+    _Atomic bool leaving;          /* told to step down */
+    _Atomic uint32_t departed;     /* threads that will answer nobody any more */
+    uint64_t saved_ns;             /* when the policies' states were saved last */
     uint64_t noted; /* bit i: what target i's page lacks was said. The control thread's */
     bool noted_all; /* what all of them together lack was */
     struct adp_config *first;       /* whose `serve:` is in force */

@@ -6,7 +6,7 @@ set -f
 
 admitperf=${ADMITPERF:-admitperf}
 command -v "$admitperf" >/dev/null || {
-    printf 'no %s on PATH; ADMITPERF=/where/it/is/admitperf %s names one\n' "$admitperf" "$0" >&2
+    printf 'no %s on PATH; ADMITPERF=/where/it/is/admitperf sh %s names one\n' "$admitperf" "$0" >&2
     exit 2
 }
 # What is wrong with the configuration or the policy is wrong for every row: it is said once.

@@ -212,6 +212,27 @@ static const struct {
     { SYS_sched_getaffinity, { 0, 0, 0 }, -1, EINVAL },
     { SYS_madvise, { 0, 0, MADV_DONTNEED }, 0, 0 },
     { SYS_personality, { 0xffffffff }, -1, 0 },
+    /* what newer C libraries ask for: guard pages (MADV_GUARD_INSTALL and _REMOVE) and what
+     * madvise may learn next, mseal, map_shadow_stack, futex_waitv and its kin, TCGETS2 */
+    { SYS_madvise, { 0, 0, 102 }, -1, ANY_ERROR },
+    { SYS_madvise, { 0, 0, 103 }, -1, ANY_ERROR },
+    { SYS_madvise, { 0, 0, 104 }, -1, ANY_ERROR },
+    { 462, { 1, 0, 0 }, -1, ANY_ERROR },
+    { 453, { 0, 0, -1 }, -1, ANY_ERROR },
+    { 450, { 1, 0, 0, 0 }, -1, ANY_ERROR },
+    { 449, { 0, 0, -1, 0, 0 }, -1, ANY_ERROR },
+    { 454, { 0, 0, 0, -1 }, -1, ANY_ERROR },
+    { 455, { 0, 0, 0, -1, 0, 0 }, -1, ANY_ERROR },
+    { 456, { 0, -1, 0, 0 }, -1, ANY_ERROR },
+    { 441, { NOBODY, 0, 0, 0, 0, 0 }, -1, ANY_ERROR },
+    { SYS_preadv2, { NOBODY, 0, 0, 0, 0, 0 }, -1, EBADF },
+    { SYS_ioctl, { NOBODY, 0x802c542a, 0 }, -1, EBADF },
+    { SYS_membarrier, { 0, 0, 0 }, -1, ANY_ERROR },
+    { SYS_rseq, { 1, 0, -1, 0 }, -1, ANY_ERROR },
+    { SYS_set_robust_list, { 0, 0 }, -1, ANY_ERROR },
+    { SYS_prctl, { 0x53564d41, -1, 0, 0, 0 }, -1, ANY_ERROR }, /* PR_SET_VMA */
+    { SYS_prctl, { 74, 0, 0, 0, 0 }, -1, ANY_ERROR },  /* PR_GET_SHADOW_STACK_STATUS */
+    { SYS_prctl, { 78, -1, 0, 0, 0 }, -1, ANY_ERROR }, /* PR_FUTEX_HASH */
     { SYS_prctl, { PR_GET_DUMPABLE, 0, 0, 0, 0 }, -1, 0 },
     { SYS_rt_sigaction, { SIGSYS, 0, 0, 8 }, 0, 0 },
     { SYS_rt_sigaction, { SIGUSR1, 0, 0, 8 }, 0, 0 },

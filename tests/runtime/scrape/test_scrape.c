@@ -233,9 +233,10 @@ START_TEST(what_is_left_out_is_told_of_the_page_it_stands_on)
     ck_assert(adp_scrape_left_note(&round.left[1], &note));
     ck_assert_uint_eq(note.line, 2);
     ck_assert_uint_eq(note.column, 6);
-    ck_assert_str_eq(note.text,
-                     "value is not a number; 1 of its lines left out; 1 series stand "
-                     "there more than once: the last value is taken");
+    ck_assert_str_eq(
+        note.text,
+        "value is not a number; 1 of its lines left out; 1 of its series stand "
+        "there more than once: the last value is taken");
     note.code = 0;
     ck_assert(adp_scrape_left_note(&round.left[2], &note));
     ck_assert_str_eq(note.text, "the last line has no newline and may be cut: 2 lines of "

@@ -23,6 +23,7 @@ sys.dont_write_bytecode = True  # beside the sources
 from claims import Page, Pages, claim, claim_in_time, die_with_us, skip, status, until, waited_ms  # noqa: E402
 
 PROGRAM, *OPTIONS = sys.argv[1:]
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored, where all this is in a script's background
 folder = tempfile.mkdtemp(prefix="adp-serve-")
 os.chdir(folder)
 
@@ -325,6 +326,19 @@ def not_enforcing():
     claim("SIGINT ends it as SIGTERM does", code == 0, code)
 
 
+def deaf():
+    def ignore():
+        die_with_us()
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    s = Sidecar(yaml("serve: { listen: 127.0.0.1:0 }\n", log="deaf.jsonl"), before=ignore)
+    s.process.send_signal(signal.SIGINT)
+    alive = s.ask("/readyz")[0]
+    claim("a SIGINT that whoever started it ignores does not stop it", alive == 200, alive)
+    code = s.stop(signal.SIGTERM)
+    claim("SIGTERM does", code == 0, code)
+
+
 def ageing():
     s = Sidecar(yaml(scrape() + "signals: { queue_depth: { max_age: 3s } }\nserve: { listen: 127.0.0.1:0 }\n",
                      log="age.jsonl"))
@@ -430,6 +444,7 @@ def main():
         not_enforcing()
         telling_apart()
         leaving_out()
+        deaf()
         asking_for_a_token()
         under_systemd()
         ageing()
