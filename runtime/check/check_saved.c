@@ -262,8 +262,9 @@ static void check_other_clock(const struct adp_subject *subject, const double *p
  * byte for byte, makes an instance that starts afresh, or none and a reason. But damage that
  * leaves the meaning as it was (the case of a digit in text, a byte that nobody reads, the line
  * feed at the end) may be read: an instance that at once saves what one does that was given the
- * bytes whole, and answers as that one, has guessed nothing. Where some of the bytes are
- * enough in this way, they are held to the same: a part of them that is turned over shows. */
+ * bytes whole, and answers as that one, has guessed nothing. (What it saves at once alone says
+ * little: it may be written with the first request only.) Where some of the bytes are enough
+ * in this way, they are held to the same: a part of them that is turned over shows. */
 
 /* What a new instance answers; those that are given something else are held against it. */
 struct afresh {
@@ -332,14 +333,19 @@ static bool must_start_afresh(const struct afresh *fresh, const void *bytes, uin
     if (!fooled.instance.made && !fooled.instance.error[0])
         adp_trial_fail(trial, "create refuses %s without saying why", what);
     snprintf(how, sizeof how, "but one that was given %s for its state", what);
-    bool intact = is_intact(fresh, &fooled);
-    const struct adp_said *said = intact ? fresh->said_intact : fresh->said;
-    for (uint32_t i = 0; fooled.instance.made && i < n; i++)
-        must_be_same(trial, i, said[i], adp_play_step(&fooled), how);
+    bool as_whole = is_intact(fresh, &fooled), as_new = true;
+    for (uint32_t i = 0; fooled.instance.made && i < n; i++) {
+        const struct adp_said *wanted = as_whole ? fresh->said_intact : fresh->said;
+        struct adp_said said = adp_play_step(&fooled);
+        as_whole = as_whole && adp_verdict_same(&fresh->said_intact[i], &said);
+        as_new = as_new && adp_verdict_same(&fresh->said[i], &said);
+        if (!as_whole && !as_new)
+            must_be_same(trial, i, wanted[i], said, how);
+    }
     if (fooled.instance.made)
         adp_play_close(&fooled);
     adp_trial_plain(trial);
-    return intact;
+    return as_whole;
 }
 
 /* One bit of what lies there (`whose`) turned over: each, or a sample of which half is in the
