@@ -63,7 +63,7 @@ int adp_promtext_read_as(struct adp_metrics *metrics, enum adp_promtext_format f
                          const char *page, size_t len, struct adp_promtext_found *ret,
                          struct adp_error *err);
 
-/* The bytes are JSON, HTML, gzip or binary, as those two would say, at its begin or by a NUL
+/* The bytes are JSON, HTML, gzip or binary, as those two would say, by how they begin, or by a NUL
  * byte anywhere. [any] */
 bool adp_promtext_is_foreign(const char *page, size_t len);
 

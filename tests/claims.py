@@ -65,7 +65,8 @@ def free_port():
     meanwhile connects from those, and might be given this one before it is bound."""
     with open("/proc/sys/net/ipv4/ip_local_port_range") as f:
         lowest = int(f.read().split()[0])
-    for port in random.sample(range(min(10000, lowest // 2), lowest), 1000):
+    below = range(max(1024, min(10000, lowest // 2)), lowest) or range(lowest, 65536)
+    for port in random.sample(below, min(1000, len(below))):
         with socket.socket() as tcp, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
             try:
                 tcp.bind(("127.0.0.1", port))

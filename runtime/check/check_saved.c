@@ -302,6 +302,8 @@ static void learn_intact(struct afresh *fresh, const unsigned char *saved, uint6
     fresh->room = room;
     fresh->intact_len = save(&whole, room, fresh->subject->policy->max_saved, &at);
     fresh->intact = fresh->intact_len ? malloc(fresh->intact_len) : NULL;
+    if (fresh->intact_len && !fresh->intact)
+        adp_trial_skip(fresh->subject->trial, "out of memory");
     if (fresh->intact)
         memcpy(fresh->intact, at, fresh->intact_len);
     for (uint32_t i = 0; i < AFTERWARDS; i++)

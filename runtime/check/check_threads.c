@@ -321,8 +321,9 @@ static void must_hold_nothing(struct adp_trial *trial, const struct adp_subject 
     uint32_t room = choose_request(subject, &members[0], round);
     if (!room)
         return;
-    for (int i = 0; i < THREADS; i++) {
+    for (int i = 0; i < THREADS; i++)
         members[i].crowd = &crowd;
+    for (int i = 1; i < THREADS; i++) {
         members[i].plan = members[0].plan;
         memcpy(members[i].param, members[0].param, sizeof members[i].param);
     }

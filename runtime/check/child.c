@@ -296,7 +296,7 @@ static bool is_out_of_time(const struct adp_child *child)
     return child->end == ADP_CHILD_KILLED &&
            (child->number == SIGXCPU || child->number == SIGKILL) &&
            getrlimit(RLIMIT_CPU, &ours) == 0 && ours.rlim_cur != RLIM_INFINITY &&
-           child->computed_s + 1 >= ours.rlim_cur; /* the kernel counts in ticks */
+           child->computed_s + 1 >= ours.rlim_cur; /* each half was rounded down */
 }
 
 bool adp_child_hindered(const struct adp_child *child)

@@ -212,17 +212,21 @@ void adp_trap_must_make(struct adp_trial *trial)
     if (!trial->own_call)
         return;
     if (name)
-        adp_trial_skip(trial,
-                       "to make a thread, the C library here makes the system call %s, "
-                       "which the fence does not know",
-                       name);
+        adp_trial_skip(
+            trial,
+            "to make a thread or a process, the C library here makes the system call %s, "
+            "which the fence does not know",
+            name);
     if (trial->own_call != UNKNOWN_CALL)
         adp_trial_skip(trial,
-                       "to make a thread, the C library here makes system call %d, which "
+                       "to make a thread or a process, the C library here makes system "
+                       "call %d, which "
                        "the fence does not know",
                        trial->own_call);
-    adp_trial_skip(trial, "to make a thread, the C library here makes a system call that "
-                          "the fence does not know");
+    adp_trial_skip(
+        trial,
+        "to make a thread or a process, the C library here makes a system call that "
+        "the fence does not know");
 }
 
 void adp_trap_thread(struct adp_trial *trial, pthread_t *ret, const pthread_attr_t *attr,

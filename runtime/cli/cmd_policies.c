@@ -39,7 +39,7 @@ const struct adp_command adp_cmd_policies = {
         "installed folder. NAME is the file's name without .so; of two with one name "
         "the\n"
         "first is what `use: NAME` loads, and is listed. Where a policy calls itself\n"
-        "otherwise, both are said. A word with a slash is a file.\n"
+        "otherwise, both are said. A word with a slash, or .so at its end, is a file.\n"
         "\n"
         "Each policy is really loaded, in a process of its own, which may read, compute\n"
         "and print (to nowhere), and nothing else. A file that makes another system\n"
@@ -461,7 +461,7 @@ static void show_named(struct listing *list, const char *word)
 {
     char path[PATH_MAX];
     struct adp_error err = { 0 };
-    list->by_name = !strchr(word, '/');
+    list->by_name = !adp_named_is_path(word);
     if (adp_named_file(word, path, sizeof path, &err) < 0) {
         adp_say_error(&err);
         list->failed++;

@@ -170,7 +170,7 @@ static int read_text(struct pages *p, const char *name, const char *text, size_t
     if (code < 0 && err && !err->file[0])
         snprintf(err->file, sizeof err->file, "%s", name);
     if (code == 0 && found.bad_lines)
-        adp_say("%s:%u:%u: %s; %u of its lines left out", name, found.first_bad_line,
+        adp_say("%s:%u:%u: " ADP_LEFT_BAD, name, found.first_bad_line,
                 found.first_bad_column, found.first_bad_why, found.bad_lines);
     p->now = to;
     p->bad_lines += found.bad_lines;

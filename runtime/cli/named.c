@@ -124,11 +124,16 @@ void adp_named_errors(struct adp_errors *errors, const char *const *texts, uint3
     }
 }
 
+bool adp_named_is_path(const char *word)
+{
+    size_t n = strlen(word);
+    return strchr(word, '/') || (n > 3 && strcmp(word + n - 3, ".so") == 0);
+}
+
 int adp_named_file(const char *word, char *to, size_t cap, struct adp_error *err)
 {
     char path[PATH_MAX], here[PATH_MAX];
-    size_t n = strlen(word);
-    if (!strchr(word, '/') && !(n > 3 && strcmp(word + n - 3, ".so") == 0))
+    if (!adp_named_is_path(word))
         return adp_loader_find(word, NULL, to, cap, err);
     if (!realpath(word, path)) { /* the loader says why, and what is nearest */
         bool absolute = *word == '/';

@@ -26,8 +26,10 @@ int adp_named_read(struct adp_named *ret, const char *text, uint32_t number,
  * file. `texts` are the texts by number. */
 void adp_named_errors(struct adp_errors *errors, const char *const *texts, uint32_t n);
 
-/* The file that a policy's word alone means, absolute: with a '/' in it or .so at its end a
- * path from here, else a name to be looked for as `use: NAME` is. ADP_ENOENT, ADP_EINVAL,
+/* Whether a policy's word alone is a path: with a '/' in it, or .so at its end. [any] */
+bool adp_named_is_path(const char *word);
+
+/* The file that such a word means, absolute: a path from here, else a name to be looked for as `use: NAME` is. ADP_ENOENT, ADP_EINVAL,
  * ADP_EIO. [any] */
 int adp_named_file(const char *word, char *to, size_t cap, struct adp_error *err);
 

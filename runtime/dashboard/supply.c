@@ -131,7 +131,7 @@ int adp_supply_file_json(const char *path, FILE *to, struct adp_error *err)
         e = adp_supply_create(&supply, err);
     if (!e && (e = adp_supply_read(supply, text, none ? len : read, ADP_PROMTEXT_UNSAID,
                                    first_ns, 0, &wrong)) < 0)
-        adp_error_set(err, e, "%s:%u: %s", path, wrong.line, wrong.text);
+        adp_error_set(err, e, "%s:%u:%u: %s", path, wrong.line, wrong.column, wrong.text);
     if (!e && none)
         e = adp_error_set(err, ADP_ESYNTAX, "%s: it ends in its first metric", path);
     if (!e) {

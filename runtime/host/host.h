@@ -125,7 +125,7 @@ struct adp_explanation {
 };
 
 /* The least that one engine tells of a signal whose reading, which is there, counts several
- * together (adp_signals_least). False: it is not from the metrics published last. [control] */
+ * together (adp_signals_least). False: the metrics published last tell none. [control] */
 bool adp_host_least(adp_runtime *rt, uint32_t signal, double *ret);
 
 /* adp_lane_decide, and why. [control] */

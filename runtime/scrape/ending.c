@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* How a page ends (ending.h).
  *
- *  1. One way over the page for what the last line is about, one more where that stands
- *     further up: linear. Nothing is allocated but for the latter (struct families).
+ *  1. So many ways over the page and no more, whatever is on it: linear. Nothing is allocated
+ *     but where it comes back to a name (struct families).
  *  2. Whatever is doubtful is left out: a name that was cut is any that begins with it. */
 #include "runtime/scrape/ending.h"
 

@@ -37,7 +37,7 @@ bool adp_scrape_left_note(const struct adp_scrape_left *left, struct adp_error *
             note->line = left->first_bad_line;
             note->column = left->first_bad_column;
         }
-        add(note, "%s; %u of its lines left out", left->first_bad_why, left->bad_lines);
+        add(note, ADP_LEFT_BAD, left->first_bad_why, left->bad_lines);
     }
     if (left->cut_lines)
         add(note, ADP_LEFT_CUT, left->cut_lines);

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 /* What is said, also of a page from a file: formats for how many lines or series. */
+#define ADP_LEFT_BAD "%s; %u of its lines left out"
 #define ADP_LEFT_CUT                                                                     \
     "the last line has no newline and may be cut: %u lines of its metric left out"
 #define ADP_LEFT_TWICE                                                                   \

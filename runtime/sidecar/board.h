@@ -22,7 +22,7 @@ struct adp_board_signal {
 };
 
 struct adp_board_target {
-    char name[ADP_CONFIG_MAX_NAME + 1];
+    char name[ADP_CONFIG_MAX_NAME + 8]; /* as scrape.h shows it: with "..." and "#64" */
     bool up, asked;
     uint64_t came, came_ns; /* pages; when the last did, 0: never */
     uint64_t failures[ADP_SCRAPE_WHYS];

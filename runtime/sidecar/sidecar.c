@@ -10,6 +10,7 @@
 #include "runtime/sidecar/facts.h"
 #include "runtime/sidecar/notify.h"
 #include "runtime/sidecar/state.h"
+#include "runtime/supervise/heeded.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -81,21 +82,12 @@ static void on_signal(void *ctx, int fd)
     }
 }
 
-/* Who started us may have it ignored, as a script has SIGINT for what goes on in its background:
- * blocked and read it would stop us all the same. */
-static void add_unless_ignored(sigset_t *set, int number)
-{
-    struct sigaction now;
-    if (sigaction(number, NULL, &now) != 0 || now.sa_handler != SIG_IGN)
-        sigaddset(set, number);
-}
-
 static int watch_signals(struct adp_sidecar *s, adp_error *err)
 {
     sigset_t set;
     sigemptyset(&set);
-    add_unless_ignored(&set, SIGTERM);
-    add_unless_ignored(&set, SIGINT);
+    adp_add_unless_ignored(&set, SIGTERM);
+    adp_add_unless_ignored(&set, SIGINT);
     sigaddset(&set, SIGHUP);
     /* Before any thread is made: all inherit it. */
     pthread_sigmask(SIG_BLOCK, &set, NULL);

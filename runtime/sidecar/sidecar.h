@@ -13,8 +13,8 @@
  *  1. No request waits for a page, a reload, the log or another client.
  *  2. What cannot be told is absent: a page that does not come ages out; a request without
  *     an id is decided all the same; a wrong answer is never made up.
- *  3. SIGTERM and SIGINT: no new connections, what has begun is finished within the bound,
- *     outcomes that have arrived are taken, everything is written. SIGHUP: the
+ *  3. SIGTERM and SIGINT (unless whoever started us ignores them): no new connections, what
+ *     has begun is finished within the bound, outcomes that have arrived are taken, everything is written. SIGHUP: the
  *     configuration is read again, and the log opened anew.
  *  4. `serve:` is read at the start only; the token's file at each reload.
  *
@@ -63,7 +63,7 @@ struct adp_sidecar_options {
 
 /* Reads everything, loads the policies, listens. `errors`: what is wrong with the
  * configuration, notes too; `err`: what is wrong besides. From then on the process takes
- * SIGTERM, SIGINT and SIGHUP by way of this. [control] */
+ * SIGTERM and SIGINT (unless ignored) and SIGHUP by way of this. [control] */
 int adp_sidecar_create(struct adp_sidecar **ret,
                        const struct adp_sidecar_options *options, adp_errors *errors,
                        adp_error *err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The supervisor (supervise.h): making it, and its loop. */
 #include "core/error.h"
+#include "runtime/supervise/heeded.h"
 #include "runtime/supervise/inner.h"
 
 #include <errno.h>
@@ -229,21 +230,12 @@ static void publish_counts(struct adp_supervisor *s)
 
 /* --- the loop --- */
 
-/* Who started us may have it ignored, as a script has SIGINT for what goes on in its background:
- * blocked and read it would stop us all the same. */
-static void add_unless_ignored(sigset_t *set, int number)
-{
-    struct sigaction now;
-    if (sigaction(number, NULL, &now) != 0 || now.sa_handler != SIG_IGN)
-        sigaddset(set, number);
-}
-
 static void our_signals(sigset_t *set)
 {
     sigemptyset(set);
     sigaddset(set, SIGCHLD);
-    add_unless_ignored(set, SIGTERM);
-    add_unless_ignored(set, SIGINT);
+    adp_add_unless_ignored(set, SIGTERM);
+    adp_add_unless_ignored(set, SIGINT);
     sigaddset(set, SIGHUP);
 }
 

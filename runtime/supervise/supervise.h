@@ -32,8 +32,8 @@
  * Left to others: opening listeners and taking their paths away; what a request or answer is;
  * saying what happened (the `told` function is called with it); configuration.
  *
- * Needs signals: adp_supervisor_run blocks SIGCHLD, SIGTERM, SIGINT and SIGHUP in its thread and
- * reads them; threads that the caller started before must have them blocked. */
+ * Needs signals: adp_supervisor_run blocks SIGCHLD, SIGHUP, and SIGTERM and SIGINT unless they
+ * are ignored, in its thread and reads them; threads that the caller started before must have them blocked. */
 #ifndef ADP_SUPERVISE_H
 #define ADP_SUPERVISE_H
 
@@ -121,10 +121,11 @@ struct adp_supervisor_options {
 int adp_supervisor_create(struct adp_supervisor **ret,
                           const struct adp_supervisor_options *options,
                           struct adp_error *err);
-/* Starts a worker and sees to it, until SIGTERM or SIGINT, or adp_supervisor_stop, and all
- * is drained. SIGHUP reopens the log and tells the worker to reload, or the next one if none
- * was there to hear it. A second SIGTERM ends the worker at once. 0; ADP_EIO: the log could not be written whole, or no worker could
- * ever be started (argv[0] cannot be executed). [control], once */
+/* Starts a worker and sees to it, until SIGTERM or SIGINT (unless ignored), or
+ * adp_supervisor_stop, and all is drained. SIGHUP reopens the log and tells the worker to
+ * reload, or the next one if none was there to hear it. A second SIGTERM ends the worker at
+ * once. 0; ADP_EIO: the log could not be written whole, or no worker could ever be started
+ * (argv[0] cannot be executed). [control], once */
 int adp_supervisor_run(struct adp_supervisor *supervisor, struct adp_error *err);
 /* As SIGTERM does. [any], also from a signal handler */
 void adp_supervisor_stop(struct adp_supervisor *supervisor);

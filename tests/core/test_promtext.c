@@ -500,6 +500,7 @@ static void expect_same_found(const struct adp_promtext_found *a,
     ck_assert_uint_eq(a->samples, b->samples);
     ck_assert_uint_eq(a->bad_lines, b->bad_lines);
     ck_assert_uint_eq(a->first_bad_line, b->first_bad_line);
+    ck_assert_uint_eq(a->first_bad_column, b->first_bad_column);
     ck_assert_pstr_eq(a->first_bad_why, b->first_bad_why);
     ck_assert(a->openmetrics == b->openmetrics);
 }

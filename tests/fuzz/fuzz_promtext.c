@@ -96,6 +96,7 @@ static void same_as_fresh(struct adp_metrics *m, const char *page, size_t len)
     must(code == adp_promtext_read(fresh, page, len, &plain, NULL));
     must(found.samples == plain.samples && found.bad_lines == plain.bad_lines);
     must(found.first_bad_line == plain.first_bad_line && !plain.repeated);
+    must(found.first_bad_column == plain.first_bad_column);
     must(found.first_bad_why == plain.first_bad_why);
     must(found.openmetrics == plain.openmetrics);
     must(adp_metrics_duplicates(m) == adp_metrics_duplicates(fresh));
@@ -132,6 +133,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t len)
     } else {
         must(found.samples == adp_metrics_count(m) + adp_metrics_duplicates(m));
         must(!found.bad_lines == !found.first_bad_line);
+        must(!found.bad_lines == !found.first_bad_column);
         must(!found.bad_lines == !found.first_bad_why);
         struct adp_line page;
         adp_line_init(&page);

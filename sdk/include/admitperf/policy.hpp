@@ -32,9 +32,10 @@
  *  3. The table is a constant: nothing runs when the policy is loaded.
  *  4. What the class has of these and could not be called (private, overloaded, a template,
  *     an alias, a base's member that is not accessible; a constructor that is private,
- *     deleted, one of two that fit, or takes a setup otherwise; any beside a static decide)
- *     does not compile, it is never left out. So it is not final: into such a class nobody
- *     can look.
+ *     deleted, one of two that fit, or takes a setup otherwise; beside a static decide one
+ *     of setup or one that would run, members with an initial value, threading SERIAL) does
+ *     not compile, it is never left out. So it is not final: into such a class nobody can
+ *     look.
  *
  * Left to the author: no clock, no chance, no thread, no global that changes, no
  * thread_local with a destructor, no destructor that throws. What is said in policy.h

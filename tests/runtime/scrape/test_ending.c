@@ -128,9 +128,8 @@ START_TEST(no_cut_leaves_a_part_of_what_stands_apart)
 }
 END_TEST
 
-/* 200,000 lines of 50,000 families, each four times: nothing is done a line times a family.
- * The tables hold no more than a page may: such a one is not read. */
-START_TEST(a_large_page_takes_no_longer_than_its_lines)
+/* 200,000 lines of 50,000 families, each four times: nothing is done a line times a family. */
+START_TEST(a_large_page_of_many_families_is_read_whole_but_for_the_last)
 {
     enum { FAMILIES = 50000, AGAIN = 4, LINE = 12 };
     char *page = malloc(FAMILIES * AGAIN * LINE + 1), *p = page;
@@ -154,7 +153,7 @@ int main(void)
                         sizeof pages / sizeof pages[0]);
     tcase_add_test(tc, no_cut_leaves_a_part_of_a_family);
     tcase_add_test(tc, no_cut_leaves_a_part_of_what_stands_apart);
-    tcase_add_test(tc, a_large_page_takes_no_longer_than_its_lines);
+    tcase_add_test(tc, a_large_page_of_many_families_is_read_whole_but_for_the_last);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);
