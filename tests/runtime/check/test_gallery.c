@@ -32,6 +32,7 @@ static const struct {
     { "looks_in_order", NULL, { 0 } },
     { "many_in_order", NULL, { 0 } },
     { "margin_in_order", NULL, { 0 } },
+    { "probes_in_order", NULL, { 0 } },
     { "rows_in_order", NULL, { 0 } },
     { "slow_in_order", NULL, { .limit_ms = SOON_MS } },
     { "lines_in_order", NULL, { .percent = 100 } },
