@@ -44,12 +44,14 @@ static void note_policies_in(struct adp_supervisor *s)
 
 /* It goes by itself, with nothing half written; whoever it asked just then is remembered, since
  * nobody will be asked when it ends. */
-static void have_step_down(struct adp_supervisor *s, uint64_t now_ns)
+static void have_step_down(struct adp_supervisor *s)
 {
     if (!s->ready || !adp_supervise_say(s, ADP_MESSAGE_STEP_DOWN, STEP_DOWN_MS)) {
         put_down(s, ADP_CAUSE_MEMORY, 0, 0);
         return;
     }
+    /* Its time runs from when it was told, whatever passed since the caller looked at a clock. */
+    uint64_t now_ns = adp_supervise_now();
     s->sentence = (struct adp_sentence) { .cause = ADP_CAUSE_MEMORY,
                                           .at_ns = now_ns,
                                           .kill_ns = now_ns + STEP_DOWN_MS * MS };
@@ -151,5 +153,5 @@ void adp_supervise_watch(struct adp_supervisor *s, uint64_t now_ns)
     else if (!s->ready && now_ns - s->spawned_ns > s->options.start_ms * MS)
         put_down(s, ADP_CAUSE_STALL, 0, 0);
     else if (s->options.memory_bytes && memory_of(s->pid) > s->options.memory_bytes)
-        have_step_down(s, now_ns);
+        have_step_down(s);
 }
