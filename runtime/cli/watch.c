@@ -39,38 +39,13 @@ static int take_refusal(const struct adp_watch *w, const struct adp_error *why,
     return adp_host_scrape_failed(w->runtime, text, err);
 }
 
-static void tell(const struct adp_watch *w, uint32_t target, const char *name,
-                 struct adp_error *note)
-{
-    if (!note->file[0])
-        snprintf(note->file, sizeof note->file, "%s", name);
-    w->on_note(w->ctx, target, note);
-}
-
-/* What publishing noted, and what of the pages is not on the round's. A single page is that
- * round's, and its bad lines are among what was noted; those of a pool's are not on the joined
- * page. */
 static void take_notes(const struct adp_watch *w, const struct adp_scrape_round *round,
-                       int code, const struct adp_error *published)
+                       const struct adp_error *published)
 {
-    uint32_t n = round->fresh + round->held + round->gone;
-    struct adp_error note = code == ADP_NOTE ? *published : (struct adp_error) { 0 };
-    if (!w->on_note)
-        return;
-    if (n == 1) {
-        struct adp_scrape_left left = round->left[0];
-        left.bad_lines = 0;
-        if (adp_scrape_left_note(&left, &note) || note.code)
-            tell(w, 0, adp_scraper_name(w->scraper, 0), &note);
-        return;
-    }
-    for (uint32_t i = 0; i < n; i++) {
-        struct adp_error own = { 0 };
-        if (adp_scrape_left_note(&round->left[i], &own))
-            tell(w, i, adp_scraper_name(w->scraper, i), &own);
-    }
-    if (note.code)
-        tell(w, ADP_SCRAPE_MAX_TARGETS, "the joined page", &note);
+    struct adp_error note;
+    for (uint32_t i = 0; w->on_note && i <= ADP_SCRAPE_MAX_TARGETS; i++)
+        if (adp_scraper_note(w->scraper, round, i, published, &note))
+            w->on_note(w->ctx, i, &note);
 }
 
 static int take_page(const struct adp_watch *w, adp_lane *lane,
@@ -83,7 +58,7 @@ static int take_page(const struct adp_watch *w, adp_lane *lane,
         adp_host_publish_page(w->runtime, round->page, round->len, round->format, &note);
     if (code < 0)
         return take_refusal(w, &note, so_far, err);
-    take_notes(w, round, code, &note);
+    take_notes(w, round, &note);
     so_far->samples++;
     if (w->decides && (code = adp_host_sample(lane, &decision)) < 0)
         return adp_error_set(err, code, "the runtime does not decide");

@@ -198,6 +198,31 @@ const char *adp_scraper_name(const struct adp_scraper *scraper, uint32_t target)
     return scraper->given[target].name;
 }
 
+bool adp_scraper_note(const struct adp_scraper *scraper,
+                      const struct adp_scrape_round *round, uint32_t target,
+                      const struct adp_error *published, struct adp_error *ret)
+{
+    bool joined = target == ADP_SCRAPE_MAX_TARGETS, single = scraper->n == 1;
+    struct adp_error note = { 0 };
+    if (joined != single)
+        note = *published;
+    if (!joined && target >= scraper->n)
+        return false;
+    if (!joined) {
+        struct adp_scrape_left left = round->left[target];
+        if (single)
+            left.bad_lines = 0;
+        adp_scrape_left_note(&left, &note);
+    }
+    if (!note.code)
+        return false;
+    if (!note.file[0])
+        snprintf(note.file, sizeof note.file, "%s",
+                 joined ? "the joined page" : adp_scraper_name(scraper, target));
+    *ret = note;
+    return true;
+}
+
 void adp_scraper_wake(struct adp_scraper *scraper)
 {
     scraper->wire->wake(scraper->wire->ctx);

@@ -99,4 +99,13 @@ void adp_scraper_wake(struct adp_scraper *scraper);
 /* What texts call it; borrowed. */
 const char *adp_scraper_name(const struct adp_scraper *scraper, uint32_t target);
 
+/* What is to be said of a target's page in a round that was published (`published`: what that
+ * noted; code 0: nothing), or of all of them together, ADP_SCRAPE_MAX_TARGETS. A single page is
+ * the one that was published, so its bad lines are among what that noted; of several, the joined
+ * page has none of them. True: there is something, in *ret, whose `file` is the page's name unless
+ * it had one. [control] */
+bool adp_scraper_note(const struct adp_scraper *scraper,
+                      const struct adp_scrape_round *round, uint32_t target,
+                      const struct adp_error *published, struct adp_error *ret);
+
 #endif

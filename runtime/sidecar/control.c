@@ -72,36 +72,19 @@ static void say_failures(struct adp_sidecar *s, const struct adp_scrape_round *r
             adp_sidecar_say(s, "scrape: %s: pages come again", before->target[i].name);
 }
 
-static void say_note(struct adp_sidecar *s, const char *name, struct adp_error *note)
-{
-    char text[sizeof note->file + 2 * sizeof note->text];
-    if (!note->file[0])
-        snprintf(note->file, sizeof note->file, "%s", name);
-    adp_error_format(note, text, sizeof text);
-    adp_sidecar_say(s, "page: %s", text);
-}
-
-/* What publishing noted and what of the pages is not read, of each target once. A single
- * page's bad lines are among what was noted. */
+/* What a target's page lacks, or all together, once until it lacks nothing. */
 static void say_notes(struct adp_sidecar *s, const struct adp_scrape_round *round,
-                      struct adp_error *published)
+                      const struct adp_error *published)
 {
-    bool single = s->config->n_scrape == 1;
-    for (uint32_t i = 0; i < s->config->n_scrape; i++) {
-        struct adp_scrape_left left = round->left[i];
-        struct adp_error note = { 0 };
-        if (single) {
-            note = *published;
-            left.bad_lines = 0;
+    struct adp_error note;
+    char text[sizeof note.file + 2 * sizeof note.text];
+    for (uint32_t i = 0; i <= ADP_SCRAPE_MAX_TARGETS; i++) {
+        bool any = adp_scraper_note(s->scraper, round, i, published, &note);
+        if (any && !s->noted[i]) {
+            adp_error_format(&note, text, sizeof text);
+            adp_sidecar_say(s, "page: %s", text);
         }
-        bool any = adp_scrape_left_note(&left, &note) || note.code;
-        if (any && !(s->noted >> i & 1))
-            say_note(s, adp_scraper_name(s->scraper, i), &note);
-        s->noted |= (uint64_t)any << i;
-    }
-    if (!single && published->code && !s->noted_all) {
-        s->noted_all = true;
-        say_note(s, "the joined page", published);
+        s->noted[i] = any;
     }
 }
 
@@ -216,8 +199,7 @@ static void renew_targets_take(struct adp_sidecar *s, struct adp_config *config)
     if (s->config != s->first)
         adp_config_destroy(s->config);
     s->config = config;
-    s->noted = 0;
-    s->noted_all = false;
+    memset(s->noted, 0, sizeof s->noted);
     adp_board_targets(&s->board, scraper, config->n_scrape);
     if (!s->config->n_scrape)
         atomic_store(&s->board.ready, true);

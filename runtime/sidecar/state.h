@@ -57,9 +57,9 @@ struct adp_sidecar {
     _Atomic bool leaving;          /* told to step down */
     _Atomic uint32_t departed;     /* threads that will answer nobody any more */
     uint64_t saved_ns;             /* when the policies' states were saved last */
-    uint64_t noted; /* bit i: what target i's page lacks was said. The control thread's */
-    bool noted_all; /* what all of them together lack was */
-    struct adp_config *first;       /* whose `serve:` is in force */
+    bool noted[ADP_SCRAPE_MAX_TARGETS + 1]; /* said of each page, and of all together. The
+                                               control thread's */
+    struct adp_config *first;               /* whose `serve:` is in force */
     struct adp_config *config;      /* of the last reload: `scrape:`; may be `first` */
     struct adp_serve_setting serve; /* first's, with our own names filled in */
     adp_runtime *rt;

@@ -249,6 +249,53 @@ START_TEST(what_is_left_out_is_told_of_the_page_it_stands_on)
 }
 END_TEST
 
+/* As whoever publishes rounds says it: what publishing noted is of the page that was published, and
+ * that is the target's own where there is only one. */
+START_TEST(a_note_names_the_page_it_is_about)
+{
+    static const struct adp_error nothing = { 0 };
+    struct adp_error published = { .code = ADP_NOTE, .line = 7, .text = "of publishing" };
+    struct adp_error note;
+    struct adp_scraper *s = open_scraper(1, S, S);
+    world.engine[0].page = "up 1\nb none\nq 1\nq 2\n";
+    struct adp_scrape_round round = next_round(s);
+    ck_assert(adp_scraper_note(s, &round, 0, &published, &note));
+    ck_assert_str_eq(note.file, adp_scraper_name(s, 0));
+    ck_assert_uint_eq(note.line, 7);
+    ck_assert_str_eq(note.text,
+                     "of publishing; 1 of its series stand there more than once: "
+                     "the last value is taken");
+    ck_assert(!adp_scraper_note(s, &round, 1, &published, &note));
+    ck_assert(!adp_scraper_note(s, &round, ADP_SCRAPE_MAX_TARGETS, &published, &note));
+    adp_scraper_destroy(s);
+
+    s = open_scraper(2, S, S);
+    world.engine[1].page = "up 1\nb none\n";
+    round = next_round(s);
+    ck_assert(!adp_scraper_note(s, &round, 0, &published, &note));
+    ck_assert(adp_scraper_note(s, &round, 1, &published, &note));
+    ck_assert_str_eq(note.file, adp_scraper_name(s, 1));
+    ck_assert_uint_eq(note.line, 2);
+    ck_assert_str_eq(note.text, "value is not a number; 1 of its lines left out");
+    ck_assert(adp_scraper_note(s, &round, ADP_SCRAPE_MAX_TARGETS, &published, &note));
+    ck_assert_str_eq(note.file, "the joined page");
+    ck_assert_str_eq(note.text, "of publishing");
+    ck_assert(!adp_scraper_note(s, &round, ADP_SCRAPE_MAX_TARGETS, &nothing, &note));
+    adp_scraper_destroy(s);
+}
+END_TEST
+
+/* 64 labels, and a `target` of its own that goes on as another (test_pool.c). */
+START_TEST(a_label_without_room_is_told_in_words)
+{
+    struct adp_scrape_left left = { .no_room = 3 };
+    struct adp_error note = { 0 };
+    ck_assert(adp_scrape_left_note(&left, &note));
+    ck_assert_str_eq(note.text,
+                     "3 series left out, whose 65 labels leave no room for \"target\"");
+}
+END_TEST
+
 START_TEST(what_the_last_line_is_about_is_left_out_without_its_newline)
 {
     struct adp_scraper *s = open_scraper(1, S, S);
@@ -579,6 +626,8 @@ int main(void)
     tcase_add_test(tc, a_page_that_came_during_a_sleep_is_not_blamed);
     tcase_add_test(tc, the_end_gives_what_came_and_fails_what_did_not);
     tcase_add_test(tc, what_is_left_out_is_told_of_the_page_it_stands_on);
+    tcase_add_test(tc, a_note_names_the_page_it_is_about);
+    tcase_add_test(tc, a_label_without_room_is_told_in_words);
     tcase_add_test(tc, what_the_last_line_is_about_is_left_out_without_its_newline);
     tcase_add_test(tc, a_page_of_several_formats_is_in_ours);
     tcase_add_test(tc, of_pages_that_are_too_much_together_the_largest_fails_by_name);
