@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Watching a simulated engine by a simulated clock, into a real log. */
 #include "runtime/cli/watch.h"
+#include "tests/runtime/host/flush.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -158,7 +159,7 @@ static void flush(void *ctx, const struct adp_watched *so_far)
 {
     (void)ctx;
     if (so_far->samples % 100 == 0)
-        ck_assert_int_eq(adp_runtime_flush(runtime, NULL), 0);
+        ck_assert_int_eq(flush_all(runtime), 0);
 }
 
 static struct adp_watched watch_for(uint64_t ns, bool decides)

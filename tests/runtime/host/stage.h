@@ -5,6 +5,7 @@
 #define ADP_TESTS_HOST_STAGE_H
 
 #include "runtime/host/host.h"
+#include "tests/runtime/host/flush.h"
 
 #include <check.h>
 #include <jansson.h>

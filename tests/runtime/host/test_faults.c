@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Whole hosts and their log: that fork, that end without closing, whose files may not grow.
  * What a failing disk does to the log itself is tests/core/test_log.c's. */
-#include <admitperf/runtime.h>
+#include "tests/runtime/host/flush.h"
 
 #include <check.h>
 #include <glob.h>
@@ -73,8 +73,7 @@ static int serve(adp_runtime *rt, unsigned child)
         adp_runtime_publish_text(rt, page, sizeof page - 1, NULL) < 0)
         return -1;
     for (unsigned i = 0; i < EACH; i++)
-        if (decide(lane, child, i) < 0 ||
-            (i % 100 == 0 && adp_runtime_flush(rt, NULL) < 0))
+        if (decide(lane, child, i) < 0 || (i % 100 == 0 && flush_all(rt) < 0))
             return -1;
     adp_lane_close(lane);
     return adp_runtime_close(rt, NULL);

@@ -17,7 +17,7 @@
  * would end its group. */
 static pid_t fork_beside(adp_runtime *running, unsigned seconds)
 {
-    ck_assert_int_eq(adp_runtime_flush(running, NULL), 0);
+    ck_assert_int_eq(flush_all(running), 0);
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {

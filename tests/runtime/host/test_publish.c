@@ -344,12 +344,12 @@ START_TEST(a_snapshot_that_leaves_a_decision_no_room_is_counted_in_it)
     adp_lane *lane = lane_of(rt);
     memset(value, 'x', FIRST);
     ck_assert_int_eq(adp_runtime_publish(rt, metrics, 2, NULL), 0);
-    ck_assert_int_eq(adp_runtime_flush(rt, NULL), 0);
+    ck_assert_int_eq(flush_all(rt), 0);
     ssize_t n = longest("mono_ns", &line);
     free(line);
     memset(value, 'x', FIRST + MOST - 50 - (size_t)n);
     ck_assert_int_eq(adp_runtime_publish(rt, metrics, 2, NULL), 0);
-    ck_assert_int_eq(adp_runtime_flush(rt, NULL), 0);
+    ck_assert_int_eq(flush_all(rt), 0);
     ck_assert_int_gt(longest("mono_ns", &line), MOST - 100); /* the snapshot has it */
     free(line);
     decide(lane, "r1");

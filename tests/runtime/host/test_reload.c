@@ -168,7 +168,7 @@ START_TEST(without_save_each_instance_takes_back_its_own_tickets_and_then_ends)
     ck_assert_uint_eq(ask(lane, "count"), 0);
     ck_assert_int_eq(settle(lane, b), 0);
     ck_assert_uint_eq(ask(lane, "count"), 1);
-    ck_assert_int_eq(adp_runtime_flush(rt, NULL), 0);
+    ck_assert_int_eq(flush_all(rt), 0);
     ck_assert_uint_eq(stats(rt).generations, 1);
     adp_lane_close(lane);
     adp_runtime_close(rt, NULL);
@@ -438,7 +438,7 @@ START_TEST(requests_without_outcome_never_stop_a_reload_the_oldest_are_lost)
     adp_lane *lane = lane_of(rt);
     for (int i = 0; i < 40; i++) {
         decide(lane, NULL);
-        ck_assert_int_eq(adp_runtime_flush(rt, NULL), 0);
+        ck_assert_int_eq(flush_all(rt), 0);
         reloads(rt, yaml("log", "policy: { use: ./ticket_echo.so }\n"));
         ck_assert_uint_le(stats(rt).generations, 16);
     }
@@ -470,7 +470,7 @@ START_TEST(a_log_that_cannot_be_written_stops_reloads_and_no_line_lacks_its_word
                             "written since 15 reloads"),
                   "%s", all_errors());
     ck_assert_int_eq(unlink(in_folder("log")), 0);
-    ck_assert_int_eq(adp_runtime_flush(rt, NULL), 0);
+    ck_assert_int_eq(flush_all(rt), 0);
     ck_assert_uint_eq(stats(rt).generations, 1);
     reloads(rt, yaml("log", KV(0.9)));
     decide(lane, NULL);

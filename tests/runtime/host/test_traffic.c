@@ -99,22 +99,13 @@ static void *decide_and_settle(void *arg)
     return NULL;
 }
 
-/* A flush waits two seconds; a sanitizer's drain may take longer for full rings. */
-static int flush_all(void)
-{
-    int code = ADP_EIO;
-    for (int i = 0; code == ADP_EIO && i < 30; i++)
-        code = adp_runtime_flush(rt, NULL);
-    return code;
-}
-
 static void *reload_again_and_again(void *arg)
 {
     (void)arg;
     for (unsigned i = 1; !atomic_load(&stop); i++) {
         int code = reload(rt, turn(i));
         /* Fifteen since the log was last written, in the two seconds that it is waited for. */
-        if (code == ADP_EFULL && flush_all() == 0)
+        if (code == ADP_EFULL && flush_all(rt) == 0)
             code = reload(rt, turn(i));
         must(code == 0, "not reloaded");
         atomic_fetch_add(&reloads_made, 1);
@@ -246,11 +237,11 @@ START_TEST(under_traffic_no_record_no_ticket_no_count_is_lost_or_doubled)
 
     /* The counter is a shadow: what it says is in its line. Let it be asked while the log
      * has room, so that these lines are there. */
-    ck_assert_int_eq(flush_all(), 0);
+    ck_assert_int_eq(flush_all(rt), 0);
     static const char *const counts[] = { "asked", "back", "lost", "wrong", "made" };
     for (int i = 0; i < 5; i++)
         ask(lane[0], counts[i]);
-    ck_assert_int_eq(flush_all(), 0);
+    ck_assert_int_eq(flush_all(rt), 0);
     adp_stats s = stats(rt);
     ck_assert_uint_eq(s.generation, reloads_made + 1);
     ck_assert_uint_eq(s.generations, 1); /* all the others have ended */

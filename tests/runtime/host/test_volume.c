@@ -237,15 +237,6 @@ static struct beside run_beside(adp_runtime *rt, const struct disk *disk,
     return b;
 }
 
-/* A flush waits two seconds; a sanitizer's drain may take longer for full rings. */
-static void flush(adp_runtime *rt)
-{
-    int code = ADP_EIO;
-    for (int i = 0; code == ADP_EIO && i < 30; i++)
-        code = adp_runtime_flush(rt, NULL);
-    ck_assert_int_eq(code, 0);
-}
-
 /* --- a run, and what is seen of it --- */
 
 struct seen {
@@ -289,7 +280,7 @@ static struct seen run(const struct disk *disk, unsigned long decisions, double 
     pthread_barrier_destroy(&crew.end);
     seen.took_s = took_ns * 1e-9;
     seen.waited = known && after > before ? (double)(after - before) / took_ns : 0;
-    flush(rt);
+    ck_assert_int_eq(flush_all(rt), 0);
     must(reload(rt, configuration(++seen.beside.reloads, rotate_kb)) == 0,
          "not reloaded though all is written");
     seen.stats = stats(rt);
