@@ -6,8 +6,8 @@
  *
  *  1. Nothing that is there already is touched: the folder is made, or nothing is.
  *  2. A folder that could not be filled whole is removed again.
- *  3. Whatever the umask, not everybody may write to it: no policy is loaded from such a
- *     folder. */
+ *  3. Whatever the umask, its owner may do all with it, and not everybody may write to it:
+ *     otherwise no policy could be built there, or none be loaded from there. */
 #include "core/error.h"
 #include "runtime/cli/args.h"
 #include "runtime/cli/say.h"
@@ -323,6 +323,7 @@ static int run(struct adp_args *args)
     if (wrong >= 0)
         return wrong;
     const volatile sig_atomic_t *stop = adp_stop_watch();
+    umask(umask(0) & ~(mode_t)S_IRWXU);
     int code = compose(&asked, list, &err);
     if (code == 0)
         code = make(asked.folder, list, stop, &err);

@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: MIT
-# What a policy header may hold, and nothing else (docs/abi.md, rules 6 to 8). Reads tokens, one a
-# line, as the preprocessor leaves them; says the first thing that is not on this list and ends with 1:
+# What a policy header may hold, and nothing else (docs/abi.md, "What a header holds"). Reads tokens, one
+# a line, as the preprocessor leaves them; says the first thing that is not on this list, with the rule
+# that it breaks, and ends with 1:
 #
 #     extern "C" { ... }
-#     enum adp_NAME { ADP_WORD = NUMBER, ... };
+#     enum adp_NAME { ADP_WORD = NUMBER, ... };         a number, or one << another
 #     typedef struct adp_NAME { fields } adp_NAME;      or without a body
+#     struct adp_NAME;
 #     static inline functions; the name and the head of each go to the file `functions`
 #     an assertion
 #     the entry, once
 #
 # All but assertions goes to the file `declarations`, of functions their heads.
 #
-# A field is a fixed-width integer or a double, or an array of these or of chars with a number of
-# elements; a pointer to these, to a char, void or a struct of the header; or a pointer to a function
-# whose parameters and answer are such values and pointers. What else a later minor needs is added here.
+# A field is a fixed-width integer or a double; a pointer to these, to a char, void or a struct of the
+# header; a pointer to a function whose parameters and answer are such values and pointers; or an array of
+# these or of chars, of arrays too, with numbers of elements. Nothing has an attribute but the entry.
+# What else a later minor needs is added here.
 
 # A literal is one token: what is in it counts for nothing.
 quote != "" {
@@ -36,7 +39,11 @@ BEGIN {
 }
 
 function bad(why) {
-    print why (why ~ /docs\/abi.md/ ? "" : " (docs/abi.md, rules 3 and 6)")
+    if (token[i] ~ /^__attribute(__)?$/ || words(i, i + 1) == "[ [") {
+        sub(/: (a header holds|it keeps nothing) .*/, "", why)
+        why = why ": nothing has an attribute but the entry (docs/abi.md, what a header holds)"
+    }
+    print why (why ~ /docs\/abi.md/ ? "" : " (docs/abi.md, what a header holds)")
     failed = 1
     exit 1
 }
@@ -76,6 +83,18 @@ function reads_base(where) {
     i++
     if (is("const")) fixed = 1
 }
+# A number without a sign, as C writes it; elements: not 0.
+function is_number() {
+    return token[i] ~ /^(0[xX][0-9a-fA-F]+|[0-9]+)[uU]?$/
+}
+function reads_elements(where) {
+    while (is("[")) {
+        if (!is_number() || token[i] ~ /^0[xX]?0*[uU]?$/)
+            bad(where " has an array of " token[i] " elements: a field has its size in every minor (docs/abi.md, rule 3)")
+        i++
+        needs("]", where)
+    }
+}
 # The stars of one declarator: how many; a pointer that cannot be set is no field.
 function reads_stars(where,    stars) {
     for (; is("*"); stars++) if (is("const") && token[i] != "*") bad(where " has a const pointer " rest() ": a field is set by who writes it")
@@ -103,20 +122,17 @@ function reads_declared(where, kind,    of, unset, stars, start) {
             needs("*", where)
             if (!is_name()) bad(where ": expected a name, found " rest())
             i++
+            if (kind == "field") reads_elements(where)
             needs(")", where)
             reads_parameters(where)
         } else if (is_name()) {
             i++
-            if (kind == "field" && is("[")) {
-                if (token[i] !~ /^[1-9][0-9]*u?$/) bad(where " has an array of " token[i] " elements: a field has its size in every minor")
-                i++
-                needs("]", where)
-            }
+            if (kind == "field") reads_elements(where)
         } else if (kind == "field") bad(where ": expected a name, found " rest() ": " crosses)
     } while (kind == "field" && is(","))
 }
 
-function reads_enum(    where, start) {
+function reads_enum(    where, start, word, start_of) {
     start = i
     where = "enum " token[i]
     if (token[i] !~ /^adp_[a-z0-9_]+$/) bad(where ": an enum is named adp_")
@@ -127,8 +143,13 @@ function reads_enum(    where, start) {
         if (token[i] !~ /^ADP_[A-Z0-9_]+$/) bad(where " has a word that is not ADP_: " rest())
         i++
         needs("=", where " " token[i - 1])
-        if (token[i] !~ /^(0x[0-9a-fA-F]+|[0-9]+)u?$/ || token[i + 1] !~ /^[,}]$/)
-            bad(where ": " token[i - 2] " is " rest() ": a word is a number of 32 bits without a sign")
+        word = token[i - 2]
+        start_of = i
+        if (is_number() && words(i + 1, i + 2) == "< <") i += 3
+        if (!is_number() || token[i + 1] !~ /^[,}]$/) {
+            i = start_of
+            bad(where ": " word " is " rest() ": a word is a number of 32 bits without a sign, or one << another")
+        }
         i++
     } while (is(","))
     needs("}", where)
@@ -187,7 +208,7 @@ function reads_assertion(    depth) {
 
 END {
     if (failed) exit 1
-    holds = "a header holds enums, structs, static inline functions, assertions and the entry (docs/abi.md, rules 7 and 8)"
+    holds = "a header holds enums, structs, static inline functions, assertions and the entry (docs/abi.md, what a header holds; rules 7 and 8)"
     printf "" >functions
     printf "" >declarations
     while (i <= n) {
@@ -197,7 +218,10 @@ END {
         else if (words(i, i + 1) == "typedef struct") { i += 2; reads_struct(); n_structs++ }
         else if (words(i, i + 1) == "static inline") { i += 2; reads_function(); n_functions++ }
         else if (is("enum")) { reads_enum(); n_enums++ }
-        else if (token[i] ~ /^(_Static|static)_assert$/) reads_assertion()
+        else if (words(i, i) == "struct" && token[i + 1] ~ /^adp_[a-z0-9_]+$/ && token[i + 2] == ";") {
+            print words(i, i + 2) >declarations
+            i += 3
+        } else if (token[i] ~ /^(_Static|static)_assert$/) reads_assertion()
         else bad("there is " rest() ": " (token[i] == "union" ? crosses : holds))
     }
     if (opened || entries != 1) bad(entries + 0 " entries, " opened + 0 " blocks that are open: " holds)

@@ -11,7 +11,8 @@
 # without optimisation; contents in C and C++ of one compiler; conditions and bodies of the source as it is
 # written, so that they hold in every dialect, also one that nobody reads here:
 #   conditions what the header is made to depend on: its guard, __cplusplus, the minor, up to the next
-#              one. What else a compiler or an author may define, nothing in it names
+#              one. What else a compiler or an author may define, nothing in it names: no name in capitals
+#              but its own and the constants of <stdint.h>
 #   text       the declarations, token by token, after the preprocessor: sees every change, also
 #              one that compiles to the same bytes; does not see macros, nor what an enum's last
 #              value became in a later minor
@@ -61,6 +62,7 @@ gate_everywhere() # PATTERN COMMAND HEADER RELEASED MINOR
 {
     gate_pattern=$1
     shift
+    gate_summed=$2 gate_sum=$(cksum <"$2") gate_released=$3 gate_released_sum=$(cksum <"$3")
     for gate_dialect in $(gate_dialects); do
         # shellcheck disable=SC2254 # a pattern
         case $gate_dialect in $gate_pattern) ;; *) continue ;; esac
@@ -68,16 +70,21 @@ gate_everywhere() # PATTERN COMMAND HEADER RELEASED MINOR
             gate_reads_as "${gate_dialect%:*}:-O0" "$3" "$4"; then
             continue
         fi
-        "$@" || { echo "read as $gate_dialect"; gate_dialect=; return 1; }
+        "$@" || { echo "read as $gate_dialect"; gate_dialect='' gate_summed='' gate_released=''; return 1; }
     done
-    gate_dialect=
+    gate_dialect='' gate_summed='' gate_released=''
 }
 
 # What gate_COMMAND_asked prints of a header, by its content, in this dialect: asked once. What fails,
 # or has something to say on standard error, is not remembered and asked each time.
 gate_remembered() # COMMAND HEADER MINOR [MORE]
 {
-    gate_memory=$claims_tmp/memory.$1.$3.${4-}.${gate_dialect:=ours:c:-O0}.$(cksum <"$2")
+    case $2 in
+    "${gate_summed-}") gate_memory=$gate_sum ;;
+    "${gate_released-}") gate_memory=$gate_released_sum ;;
+    *) gate_memory=$(cksum <"$2") ;;
+    esac
+    gate_memory=$claims_tmp/memory.$1.$3.${4-}.${gate_dialect:=ours:c:-O0}.$gate_memory
     if test -e "$gate_memory"; then
         cat "$gate_memory"
         return
@@ -95,9 +102,9 @@ gate_remembered() # COMMAND HEADER MINOR [MORE]
 
 # How a header reads in MINOR and each later one: a sum over all that the preprocessor makes of it,
 # declarations and macros, then the later minors to look at: each that it makes something else of
-# than of the one before, and the last. One run for all: between two readings, all that the header
-# defines is undefined again.
-gate_last=99
+# than of the one before. One run for all: between two readings, all that the header defines is
+# undefined again.
+gate_last=50
 gate_readings_asked() # HEADER MINOR
 {
     {
@@ -120,8 +127,7 @@ gate_readings_asked() # HEADER MINOR
     /^gate_minor / { ended(); k = $2 + 0; next }
     /^#undef / || /^#define ADP_ABI_MINOR / || /^[[:space:]]*$/ { next }
     { block = block $0 "\n" }
-    END { ended() }' "$claims_tmp/minors.i" >"$claims_tmp/minors"
-    { cat "$claims_tmp/minors"; echo $gate_last; } | sort -nu
+    END { ended() }' "$claims_tmp/minors.i"
 }
 gate_reads_as() # DIALECT HEADER MINOR
 {
@@ -189,16 +195,20 @@ gate_next()
 gate_conditions() # HEADER RELEASED MINOR
 {
     gate_stripped "$1" | awk -v next_minor="$(gate_next)" '
-    function bad(why) { print why ": " $0; n_bad++ }
+    function bad(why) { print why ": " $0 " (docs/abi.md, what a header holds)"; n_bad++ }
     function names(text, of,    word) {
         for (; match(text, /[A-Za-z0-9_]+/); text = substr(text, RSTART + RLENGTH)) {
             word = substr(text, RSTART, RLENGTH)
-            if (word ~ /^_/ && !(word in compilers)) bad("it depends on " word)
-            if (word ~ /^[A-Z][A-Z0-9_]*$/ && word !~ /^ADP_/ && word != "NULL") bad("it depends on " word)
-            if (word ~ /^(linux|unix|i386)$/) bad("it depends on " word)
+            if (word ~ /^_/ && !(word in compilers)) bad("it depends on " word ", which is the compiler\047s")
+            if (word ~ /^[A-Z][A-Z0-9_]*$/ && word !~ /^ADP_/ && !is_of_c(word))
+                bad("it depends on " word ", which may be a macro where it is included: capitals are ADP_")
+            if (word ~ /^(linux|unix|i386)$/) bad("it depends on " word ", which the compiler may define")
+            if (word == "_Static_assert" && !of) bad("C++ has no " word ", an assertion is ADP_SAME")
             if (word == "ADP_ABI_MINOR" && of != "ADP_HEAD") bad("it depends on the minor elsewhere than in #if")
         }
     }
+    # Of <stddef.h> and <stdint.h>, the same in every dialect.
+    function is_of_c(word) { return word == "NULL" || word ~ /^(U?INT(8|16|32|64)_(C|MAX)|INT(8|16|32|64)_MIN)$/ }
     BEGIN {
         split("_Static_assert __attribute__ __typeof__ __BYTE_ORDER__ __ORDER_LITTLE_ENDIAN__", list, " ")
         for (i in list) compilers[list[i]]
@@ -395,7 +405,8 @@ gate_constants() # HEADER RELEASED MINOR
 }
 gate_constants_here() # HEADER RELEASED MINOR
 {
-    for k in "$3" $(gate_later "$1" "$3"); do
+    # The last one too: what ADP_HEAD says of the minor is another number in each.
+    for k in "$3" $(gate_later "$1" "$3") $gate_last; do
         gate_table "$1" "$k" "$3" >"$claims_tmp/today.table" || return
         gate_table "$2" "$k" "$3" >"$claims_tmp/released.table" || return
         diff "$claims_tmp/released.table" "$claims_tmp/today.table" || { echo "in minor $k"; return 1; }
@@ -406,6 +417,9 @@ gate_constants_here() # HEADER RELEASED MINOR
 gate_fields() # TOKENS
 {
     awk '
+    # An attribute is no field; that none is there is asked of the contents.
+    $0 == "__attribute__" { attribute = 1; next }
+    attribute { open += ($0 == "(") - ($0 == ")"); attribute = open > 0; next }
     $0 == "{" && before ~ /^adp_/ && kind == "struct" { inside = before; word = "" }
     $0 == "}" { inside = "" }
     { kind = before; before = $0 }
@@ -480,7 +494,8 @@ gate_contents() # HEADER RELEASED MINOR
 gate_contents_here() # HEADER RELEASED MINOR
 {
     : >"$claims_tmp/before.contents"
-    for k in "$3" $(gate_later "$1" "$3"); do
+    # Where it reads anew in C alone, too.
+    for k in "$3" $( (gate_later "$1" "$3" && gate_dialect=ours:c:-O0 && gate_later "$1" "$3") | sort -nu); do
         gate_remembered contents "$1" "$k" >"$claims_tmp/today.contents" ||
             { cat "$claims_tmp/today.contents"; echo "in minor $k"; return 1; }
         (gate_dialect=ours:c:-O0 && gate_remembered contents "$1" "$k") >"$claims_tmp/in_c.contents"
