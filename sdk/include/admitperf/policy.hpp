@@ -31,15 +31,12 @@
  *     What a throw left behind in the state is the policy's own affair.
  *  3. The table is a constant: nothing runs when the policy is loaded.
  *  4. What the class has of these and could not be called (private, overloaded, a template,
- *     an alias, a base's member that is not accessible; a constructor that is private,
- *     deleted, one of two that fit, or takes a setup otherwise or among other things; beside
- *     a static decide any constructor or destructor of its own, what is virtual, members
- *     with an initial value, threading SERIAL) does not compile, it is never left out. So
- *     neither the class nor its destructor is final: into such a class nobody can look.
- *     What nobody can tell is left out: a setup behind a constructor's fourth parameter, or
- *     for one that takes whatever comes there; beside a static decide, what a private
- *     constructor of nothing or a private destructor does, and the constructors of an
- *     abstract class.
+ *     an alias, a base's member that is not accessible; a constructor of a setup that is
+ *     private, deleted, one of two that fit, or takes it otherwise, by pointer too; beside a
+ *     static decide one of setup or one that would run, a destructor that would, members
+ *     with an initial value, what is virtual, threading SERIAL) does not compile, it is never
+ *     left out. So neither it nor its destructor is final: into such a class nobody can look.
+ *     Constructors of several things are the author's own: nobody else calls them.
  *
  * Left to the author: no clock, no chance, no thread, no global that changes, no
  * thread_local with a destructor, no destructor that throws. What is said in policy.h
@@ -60,7 +57,6 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <utility>
 
 #ifndef __cpp_exceptions
 #error "the boundary is kept by catching: compile with exceptions, or write to policy.h"
@@ -522,116 +518,44 @@ inline constexpr bool has_instance =
 template <class P>
 inline constexpr bool takes_setup = std::is_constructible_v<P, const setup &>;
 
-/* P, or made of anything: by the constructor that P has for it, whatever that is (private,
+/* P, made of anything: by the constructor that P has for it, whatever that is (private,
  * deleted, one of two), since any is better than `...`; and so not made where that cannot be
- * called. It has declarations of its own of what P may have deleted: of a copy, since g++
- * takes that for as good as `...`; and of an end. */
-template <class P> struct or_anything : P {
+ * called. It has a copy's declaration of its own, since g++ takes one that P deleted for as
+ * good as `...`. */
+struct anything {
+    explicit anything(...);
+};
+template <class P> struct or_anything : P, anything {
+    using anything::anything;
     using P::P;
-    explicit or_anything(...);
     or_anything(const or_anything &);
-    ~or_anything();
 };
 
-/* Whether P has a constructor for these, which may be called or not. By `new`, which asks for
- * no end of P. */
-template <class made, class P, class... T> struct makes : std::false_type {
-};
+/* Whether P has a constructor for one of these that is left out, since nobody calls it
+ * with them or nobody can. Without one of nothing there is no other to take in its place. */
 template <class P, class... T>
-struct makes<std::void_t<decltype(::new P(std::declval<T>()...))>, P, T...>
-    : std::true_type {
-};
-template <class P, class... T>
-inline constexpr bool has_constructor =
-    makes<void, P, T...>::value || !makes<void, or_anything<P>, T...>::value;
+inline constexpr bool leaves_out = std::is_default_constructible_v<P> &&
+                                   ((std::is_constructible_v<P, T> ||
+                                     !std::is_constructible_v<or_anything<P>, T>) ||
+                                    ...);
 
-/* Whether a setup is in it, as whatever it is passed. */
-template <class T>
-struct mentions
-    : std::bool_constant<std::is_same_v<T, setup> || std::is_same_v<T, adp_setup>> {
-};
-template <class T> struct mentions<const T> : mentions<T> {
-};
-template <class T> struct mentions<T *> : mentions<T> {
-};
-template <template <class...> class C, class... T>
-struct mentions<C<T...>> : std::disjunction<mentions<T>...> {
-};
-
-/* What a constructor is asked about with: what may become whatever a setup is in; whatever
- * is no P, nor a base of P (copies are no constructors here); and nothing at all. */
-struct some_setup {
-    template <class T, class = std::enable_if_t<mentions<T>::value>> operator T &() const;
-    template <class T, class = std::enable_if_t<mentions<T>::value>>
-    operator T &&() const;
-};
-template <class P> struct whatever {
-    template <class T>
-    static constexpr bool is_other = !std::is_base_of_v<std::remove_cv_t<T>, P> &&
-                                     !std::is_same_v<std::remove_cv_t<T>, or_anything<P>>;
-    template <class T, class = std::enable_if_t<is_other<T>>> operator T &() const;
-    template <class T, class = std::enable_if_t<is_other<T>>> operator T &&() const;
-};
+/* Whether P has a public one for a pointer to a setup, not to any other thing as bool is. */
 struct stranger {
 };
-
-/* Whether P has a constructor for a setup among other things: one that would not take
- * whatever comes there. */
-template <class P, class... before> struct among {
-    template <class... after>
-    static constexpr bool others = has_constructor<P, before..., some_setup, after...> &&
-                                   !has_constructor<P, before..., stranger, after...>;
-};
-template <class P> constexpr bool has_setup_among_others()
+template <class P> constexpr bool takes_pointer()
 {
-    using any = whatever<P>;
-    return among<P>::template others<> || among<P>::template others<any> ||
-           among<P, any>::template others<> || among<P>::template others<any, any> ||
-           among<P, any>::template others<any> || among<P, any, any>::template others<> ||
-           among<P>::template others<any, any, any> ||
-           among<P, any>::template others<any, any> ||
-           among<P, any, any>::template others<any> ||
-           among<P, any, any, any>::template others<>;
+    return !std::is_constructible_v<P, stranger *> &&
+           (std::is_constructible_v<P, setup *> ||
+            std::is_constructible_v<P, adp_setup *>);
 }
 
-/* Whether P has a constructor for a setup that is left out, since nobody calls it as it is
- * or nobody can. Without one of nothing there is no other to take in its place. */
-template <class P, class... T>
-inline constexpr bool has_one_of = (has_constructor<P, T> || ...);
-template <class P> constexpr bool leaves_out()
+/* Whether an instance would begin or end with nothing done, if anybody can make one. */
+template <class P> constexpr bool nothing_runs()
 {
-    if constexpr (takes_setup<P> || !std::is_default_constructible_v<P>)
+    if (std::is_default_constructible_v<P> &&
+        !std::is_trivially_default_constructible_v<P>)
         return false;
-    else
-        return has_one_of<P, const setup &, setup &, setup, const setup,
-                          const adp_setup &, adp_setup &, adp_setup> ||
-               has_setup_among_others<P>();
-}
-
-/* Whether P has a constructor of something; into an abstract class nobody can look. */
-template <class P> constexpr bool has_constructor_of_something()
-{
-    using any = whatever<P>;
-    if constexpr (std::is_abstract_v<P>)
-        return false;
-    else
-        return takes_setup<P> || has_constructor<P, any> ||
-               has_constructor<P, any, any> || has_constructor<P, any, any, any> ||
-               has_constructor<P, any, any, any, any>;
-}
-
-/* Whether something of P would run, or be set, when there is an instance: of what is
- * private nobody knows, but that there is nothing to set. */
-template <class P> struct derived : P {
-};
-template <class P> constexpr bool begins_or_ends()
-{
-    if (std::is_destructible_v<derived<P>> &&
-        !std::is_trivially_destructible_v<derived<P>>)
-        return true;
-    if (std::is_default_constructible_v<derived<P>>)
-        return !std::is_trivially_default_constructible_v<derived<P>>;
-    return !std::is_empty_v<P>;
+    return !std::is_destructible_v<P> || std::is_trivially_destructible_v<P>;
 }
 
 /* Whether P itself says that one thread at a time may call it. */
@@ -791,21 +715,21 @@ template <class P> constexpr bool members_are_seen()
         "a policy is made by a public constructor of const admitperf::setup &, or "
         "of nothing");
     static_assert(
-        !leaves_out<P>(),
-        "a constructor of a setup takes a const admitperf::setup & alone, is public, "
-        "and no other fits as well");
-    static_assert(
-        has_instance<P> || !has_constructor_of_something<P>(),
-        "decide is static: there is no instance for the constructor, leave out one "
-        "or the other");
+        takes_setup<P> || (!leaves_out<P, const setup &, setup &, setup, const setup,
+                                       const adp_setup &, adp_setup &, adp_setup> &&
+                           !takes_pointer<P>()),
+        "the constructor takes a const admitperf::setup &, and is public and no "
+        "other fits as well");
+    static_assert(has_instance<P> || !takes_setup<P>,
+                  "decide is static: there is no instance for the constructor");
     static_assert(
         has_instance<P> || !std::is_polymorphic_v<P> || std::is_abstract_v<P>,
         "decide is static: there is no instance for what is virtual, a destructor "
-        "too, leave out one or the other");
+        "too");
     static_assert(
-        has_instance<P> || std::is_polymorphic_v<P> || !begins_or_ends<P>(),
-        "decide is static: there is no instance for a constructor or destructor, "
-        "nor for members with an initial value, leave out one or the other");
+        has_instance<P> || std::is_polymorphic_v<P> || nothing_runs<P>(),
+        "decide is static: there is no instance for a constructor or destructor, nor for "
+        "members with an initial value");
     static_assert(
         has_instance<P> || !says_serial<P>(),
         "decide is static: any number of threads call it, threading is not SERIAL");
