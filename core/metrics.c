@@ -124,7 +124,7 @@ static void chunks_destroy(struct chunk *c)
 
 /* `size` bytes at a multiple of `align`, borrowed until clear; NULL when memory is out.
  * A chunk too small for this is left out until the next clear. */
-static void *take(struct adp_metrics *m, size_t size, size_t align)
+static inline void *take(struct adp_metrics *m, size_t size, size_t align)
 {
     size_t at = (m->top.used + align - 1) & ~(align - 1);
     while (at > m->top.chunk->cap || m->top.chunk->cap - at < size) {
@@ -354,8 +354,8 @@ static bool same_labels(const struct adp_series *a, const struct adp_series *b)
 }
 
 /* The series of names[name] with the labels of `as`, which hash to `hash` with it. */
-static struct stored *find_stored(const struct adp_metrics *m, uint32_t name,
-                                  const struct adp_series *as, uint64_t hash)
+static inline struct stored *find_stored(const struct adp_metrics *m, uint32_t name,
+                                         const struct adp_series *as, uint64_t hash)
 {
     size_t at = hash & m->by_labels.mask;
     uint32_t i;

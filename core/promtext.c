@@ -166,7 +166,7 @@ static const char *unescape(struct scan *s, const char *from, struct adp_str *re
     return NULL;
 }
 
-static const char *read_quoted(struct scan *s, struct adp_str *ret)
+static inline const char *read_quoted(struct scan *s, struct adp_str *ret)
 {
     const char *from = s->p + 1, *quote = from;
     while (quote < s->end && *quote != '"' && *quote != '\\')
@@ -254,10 +254,11 @@ static const char *read_known_labels(struct scan *s, bool *ret_closed)
         there.n = (size_t)(there.p + there.n - (known->value.p + known->value.n + 1));
         there.p = known->value.p + known->value.n + 1;
         s->p = known->value.p - 1 + by;
-        const char *why =
-            read_label_value(s, (struct adp_str) { known->name.p + by, known->name.n });
+        known->name.p += by;
+        const char *why = read_quoted(s, &known->value);
         if (why)
             return why;
+        s->n_labels++;
     }
 }
 
