@@ -5,8 +5,9 @@
  *
  *   chunks     text and label arrays, in the order of adding; never moved before clear,
  *              which makes one chunk of them all. Each name is stored once; the labels of
- *              a series lie in one piece, "name NUL value NUL name NUL …", and are hashed
- *              in one go, those without a value behind the others and not hashed.
+ *              a series lie in one piece, `name="value",name="value"`, as on most pages,
+ *              and are hashed in one go, those without a value behind the others and not
+ *              hashed.
  *   segments   the series, SEGMENT of them each; never moved, so that a borrowed series
  *              stays where it is while others are added.
  *   names      one per distinct name: the chain of its series.
@@ -36,6 +37,7 @@ enum {
     FIRST_SLOTS = 1024, /* a page of 400 series needs no more */
     FIRST_NAMES = 128,
     TABLE_USED = 32, /* metrics given with a request are often fewer */
+    LABEL_MARKS = 4, /* ="", of each label */
     CHUNK = 64 << 10
 };
 
@@ -122,7 +124,7 @@ static void chunks_destroy(struct chunk *c)
 
 /* `size` bytes at a multiple of `align`, borrowed until clear; NULL when memory is out.
  * A chunk too small for this is left out until the next clear. */
-static void *take(struct adp_metrics *m, size_t size, size_t align)
+static inline void *take(struct adp_metrics *m, size_t size, size_t align)
 {
     size_t at = (m->top.used + align - 1) & ~(align - 1);
     while (at > m->top.chunk->cap || m->top.chunk->cap - at < size) {
@@ -136,16 +138,6 @@ static void *take(struct adp_metrics *m, size_t size, size_t align)
     }
     m->top.used = at + size;
     return m->top.chunk->at + at;
-}
-
-/* Copies the text and a NUL; *text then is the copy. Returns what lies behind it. */
-static char *put_text(char *to, struct adp_str *text)
-{
-    if (text->n)
-        memcpy(to, text->p, text->n);
-    to[text->n] = '\0';
-    text->p = to;
-    return to + text->n + 1;
 }
 
 /* One chunk as large as all, so that the next page of this size fits into it and chunks
@@ -290,22 +282,40 @@ static uint64_t mix(uint64_t name_hash, uint64_t labels_hash)
     return labels_hash + name_hash * UINT64_C(0x9e3779b97f4a7c15); /* odd: 2^64 / 1.618 */
 }
 
-/* The bytes of labels as they are hashed; 0: they are more than `cap`, or none. */
+/* Writes a label and a comma: its bytes and LABEL_MARKS more. *label then lies there.
+ * Returns what is behind. */
+static char *put_label(char *to, struct adp_label *label)
+{
+    char *p = to;
+    memcpy(p, label->name.p, label->name.n);
+    label->name.p = p;
+    p += label->name.n;
+    *p++ = '=';
+    *p++ = '"';
+    if (label->value.n)
+        memcpy(p, label->value.p, label->value.n);
+    label->value.p = p;
+    p += label->value.n;
+    *p++ = '"';
+    *p++ = ',';
+    return p;
+}
+
+/* The bytes of labels as they are hashed; SIZE_MAX: they are more than `cap`. */
 static size_t flatten(const struct adp_label *labels, uint32_t n, char *to, size_t cap)
 {
-    size_t at = 0;
+    char *p = to;
     for (uint32_t i = 0; i < n; i++) {
-        const struct adp_str parts[2] = { labels[i].name, labels[i].value };
-        for (int k = 0; k < 2 && parts[1].n; k++) {
-            if (parts[k].n >= cap - at)
-                return 0;
-            if (parts[k].n)
-                memcpy(to + at, parts[k].p, parts[k].n);
-            at += parts[k].n;
-            to[at++] = '\0';
-        }
+        struct adp_label label = labels[i];
+        size_t left = cap - (size_t)(p - to);
+        if (!label.value.n)
+            continue;
+        if (left <= LABEL_MARKS || label.name.n > left - LABEL_MARKS ||
+            label.value.n > left - LABEL_MARKS - label.name.n)
+            return SIZE_MAX;
+        p = put_label(p, &label);
     }
-    return at;
+    return (size_t)(p - to) - (p > to); /* less the comma behind the last */
 }
 
 /* The hash of labels that lie anywhere: what XXH3_64bits gives for them in one piece. Its
@@ -314,18 +324,21 @@ static uint64_t hash_labels(const struct adp_label *labels, uint32_t n)
 {
     char flat[256];
     size_t bytes = flatten(labels, n, flat, sizeof flat);
-    if (bytes || !n)
-        return XXH3_64bits(flat, bytes); /* of none the same as of an empty text below */
+    if (bytes != SIZE_MAX)
+        return XXH3_64bits(flat, bytes);
     XXH3_state_t state;
     XXH3_64bits_reset(&state);
+    const char *before = "";
     for (uint32_t i = 0; i < n; i++) {
         if (!labels[i].value.n)
             continue;
+        XXH3_64bits_update(&state, before, strlen(before));
         XXH3_64bits_update(&state, labels[i].name.p, labels[i].name.n);
-        XXH3_64bits_update(&state, "", 1);
+        XXH3_64bits_update(&state, "=\"", 2);
         XXH3_64bits_update(&state, labels[i].value.p, labels[i].value.n);
-        XXH3_64bits_update(&state, "", 1);
+        before = "\",";
     }
+    XXH3_64bits_update(&state, before, strlen(before) > 0);
     return XXH3_64bits_digest(&state);
 }
 
@@ -341,8 +354,8 @@ static bool same_labels(const struct adp_series *a, const struct adp_series *b)
 }
 
 /* The series of names[name] with the labels of `as`, which hash to `hash` with it. */
-static struct stored *find_stored(const struct adp_metrics *m, uint32_t name,
-                                  const struct adp_series *as, uint64_t hash)
+static inline struct stored *find_stored(const struct adp_metrics *m, uint32_t name,
+                                         const struct adp_series *as, uint64_t hash)
 {
     size_t at = hash & m->by_labels.mask;
     uint32_t i;
@@ -375,7 +388,7 @@ static int reserve_series(struct adp_metrics *m)
 }
 
 /* As adp_str_compare > 0; the first byte mostly decides. */
-static bool comes_after(struct adp_str a, struct adp_str b)
+static inline bool comes_after(struct adp_str a, struct adp_str b)
 {
     if (a.n && b.n && a.p[0] != b.p[0])
         return (unsigned char)a.p[0] > (unsigned char)b.p[0];
@@ -396,48 +409,55 @@ static void sort_labels(struct adp_label *labels, uint32_t n)
     }
 }
 
-/* What can be said of a series without looking at the others; its bytes of labels. */
+/* What can be said of a series without looking at the others; its labels' bytes. */
 static int check_given(struct adp_str name, const struct adp_label *labels, uint32_t n,
                        size_t *ret_bytes, struct adp_error *err)
 {
     if (!name.n)
         return adp_error_set(err, ADP_EINVAL, "metric name is empty");
     uint32_t own = 0;
-    for (uint32_t i = 0; i < n && n > ADP_METRICS_MAX_LABELS; i++)
+    for (uint32_t i = 0; i < n && n == ADP_METRICS_MOST_LABELS; i++)
         own |= adp_str_is(labels[i].name, ADP_METRICS_OWN_LABEL);
     if (n - own > ADP_METRICS_MAX_LABELS)
         return adp_error_set(err, ADP_EFULL, "more than %u labels on one series",
                              ADP_METRICS_MAX_LABELS);
-    size_t left = ADP_METRICS_MAX_TEXT;
-    bool fits = name.n <= left;
-    left -= fits ? name.n : 0;
-    size_t all = left;
-    for (uint32_t i = 0; fits && i < n; i++) {
-        if (!labels[i].name.n)
+    size_t bytes = 0, longest = name.n;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct adp_label *l = &labels[i];
+        size_t longer = l->name.n > l->value.n ? l->name.n : l->value.n;
+        if (!l->name.n)
             return adp_error_set(err, ADP_EINVAL, "label name is empty");
-        fits = labels[i].name.n <= left && labels[i].value.n <= left - labels[i].name.n;
-        left -= fits ? labels[i].name.n + labels[i].value.n : 0;
+        longest = longer > longest ? longer : longest;
+        bytes += l->name.n + l->value.n;
     }
-    if (!fits)
+    /* what is too long in itself makes a sum that says nothing */
+    if (longest > ADP_METRICS_MAX_TEXT || name.n + bytes > ADP_METRICS_MAX_TEXT)
         return adp_error_set(err, ADP_EFULL, "more than %u bytes of names and labels",
                              ADP_METRICS_MAX_TEXT);
-    *ret_bytes = all - left;
+    *ret_bytes = bytes;
     return 0;
 }
 
-/* Copies, sorts and hashes the labels: fills series.labels and n_labels of *to, and hash
- * with that of the labels alone. */
-static int copy_labels(struct adp_metrics *m, const struct adp_label *labels, uint32_t n,
-                       size_t bytes, struct stored *to, struct adp_error *err)
+/* Copies labels that are `text`, whole and as they are to lie; false: something is to be
+ * done about them. */
+static bool copy_text(struct adp_label *copy, char *to, struct adp_str text,
+                      const struct adp_label *labels, uint32_t n)
 {
-    to->hash = XXH3_64bits(NULL, 0);
-    if (!n)
-        return 0;
-    struct adp_label *copy =
-        take(m, n * sizeof *copy + bytes + 2 * n, _Alignof(struct adp_label));
-    if (!copy)
-        return adp_error_set(err, ADP_ENOMEM, "out of memory");
-    char *text = (char *)(copy + n);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct adp_label *l = &labels[i];
+        if (!l->value.n || (i && !comes_after(l->name, l[-1].name)))
+            return false;
+        copy[i].name = (struct adp_str) { to + (l->name.p - text.p), l->name.n };
+        copy[i].value = (struct adp_str) { to + (l->value.p - text.p), l->value.n };
+    }
+    memcpy(to, text.p, text.n);
+    return true;
+}
+
+/* Copies labels sorted, one by one; the length of what is to be hashed into *ret_hashed. */
+static int copy_sorted(struct adp_label *copy, char *to, const struct adp_label *labels,
+                       uint32_t n, size_t *ret_hashed, struct adp_error *err)
+{
     memcpy(copy, labels, n * sizeof *copy);
     sort_labels(copy, n);
     for (uint32_t i = 1; i < n; i++)
@@ -445,19 +465,43 @@ static int copy_labels(struct adp_metrics *m, const struct adp_label *labels, ui
             return adp_error_set(err, ADP_EINVAL, "label given twice: \"%.*s\"",
                                  copy[i].name.n < 64 ? (int)copy[i].name.n : 64,
                                  copy[i].name.p);
-    char *end = text;
-    uint32_t empty = 0;
-    for (uint32_t i = 0; i < n; i++) {
+    char *end = to;
+    for (uint32_t i = 0; i < n; i++)
         if (copy[i].value.n)
-            end = put_text(put_text(end, &copy[i].name), &copy[i].value);
-        empty += !copy[i].value.n;
+            end = put_label(end, &copy[i]);
+    *ret_hashed = (size_t)(end - to) - (end > to); /* less the comma behind the last */
+    for (uint32_t i = 0; i < n; i++)
+        if (!copy[i].value.n)
+            end = put_label(end, &copy[i]);
+    return 0;
+}
+
+/* Copies, sorts and hashes the labels, of `bytes`: fills series.labels and n_labels of *to,
+ * and hash with that of the labels alone. */
+static int copy_labels(struct adp_metrics *m, struct adp_str text,
+                       const struct adp_label *labels, uint32_t n, size_t bytes,
+                       struct stored *to, struct adp_error *err)
+{
+    size_t hashed = 0, size = bytes + n * LABEL_MARKS;
+    if (!n) {
+        to->hash = XXH3_64bits("", 0);
+        return 0;
+    }
+    struct adp_label *copy = take(m, n * sizeof *copy + size, _Alignof(struct adp_label));
+    if (!copy)
+        return adp_error_set(err, ADP_ENOMEM, "out of memory");
+    char *at = (char *)(copy + n);
+    /* with nothing but the marks and commas between there is nothing else in it */
+    if (text.n == size - 1 && copy_text(copy, at, text, labels, n)) {
+        hashed = text.n;
+    } else {
+        int code = copy_sorted(copy, at, labels, n, &hashed, err);
+        if (code)
+            return code;
     }
     to->series.labels = copy;
     to->series.n_labels = n;
-    to->hash = XXH3_64bits(text, (size_t)(end - text));
-    for (uint32_t i = 0; i < n && empty; i++)
-        if (!copy[i].value.n)
-            end = put_text(put_text(end, &copy[i].name), &copy[i].value);
+    to->hash = XXH3_64bits(at, hashed);
     return 0;
 }
 
@@ -465,7 +509,8 @@ static int copy_labels(struct adp_metrics *m, const struct adp_label *labels, ui
 static uint32_t append_name(struct adp_metrics *m, char *text, struct adp_str name,
                             uint64_t hash)
 {
-    put_text(text, &name);
+    memcpy(text, name.p, name.n);
+    name.p = text;
     m->names[m->n_names] = (struct name) {
         .text = name, .hash = hash, .first = ADP_NO_SERIES, .last = ADP_NO_SERIES
     };
@@ -489,7 +534,7 @@ static int append(struct adp_metrics *m, struct stored *new, struct adp_str name
     if (more > ADP_METRICS_MAX_TEXT - m->text)
         return adp_error_set(err, ADP_EFULL, "more than %u bytes of names and labels",
                              ADP_METRICS_MAX_TEXT);
-    char *text = first ? take(m, name.n + 1, 1) : NULL;
+    char *text = first ? take(m, name.n, 1) : NULL;
     if ((first && !text) || reserve_series(m) || (first && reserve_name(m)))
         return adp_error_set(err, ADP_ENOMEM, "out of memory");
 
@@ -528,6 +573,14 @@ int adp_metrics_add(struct adp_metrics *m, struct adp_str name,
                     const struct adp_label *labels, uint32_t n_labels, double value,
                     bool has_time, double time_s, struct adp_error *err)
 {
+    return adp_metrics_add_read(m, name, (struct adp_str) { NULL, 0 }, labels, n_labels,
+                                value, has_time, time_s, err);
+}
+
+int adp_metrics_add_read(struct adp_metrics *m, struct adp_str name, struct adp_str text,
+                         const struct adp_label *labels, uint32_t n_labels, double value,
+                         bool has_time, double time_s, struct adp_error *err)
+{
     size_t bytes = 0;
     if (m->cleared)
         wipe(m);
@@ -540,7 +593,7 @@ int adp_metrics_add(struct adp_metrics *m, struct adp_str name,
                                       .value = value,
                                       .has_time = has_time,
                                       .time_s = has_time ? time_s : 0.0 } };
-    code = copy_labels(m, labels, n_labels, bytes, &new, err);
+    code = copy_labels(m, text, labels, n_labels, bytes, &new, err);
     if (code)
         goto undo;
     uint64_t name_hash;

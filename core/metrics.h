@@ -113,6 +113,14 @@ int adp_metrics_add(struct adp_metrics *metrics, struct adp_str name,
                     const struct adp_label *labels, uint32_t n_labels, double value,
                     bool has_time, double time_s, struct adp_error *err);
 
+/* The same for labels that lie in `text` in this order, as between the braces of a page's
+ * line; "": they lie anywhere. Where nothing else is in it than the signs that labels must
+ * have, it is copied as it is. */
+int adp_metrics_add_read(struct adp_metrics *metrics, struct adp_str name,
+                         struct adp_str text, const struct adp_label *labels,
+                         uint32_t n_labels, double value, bool has_time, double time_s,
+                         struct adp_error *err);
+
 /* The shape of the page that this was filled from; whoever fills it may leave one. It is
  * forgotten when something is added after a clear. Borrowed, as the object is. */
 struct adp_page_shape *adp_metrics_shape(struct adp_metrics *metrics);

@@ -23,6 +23,7 @@
 
 enum {
     EXACT_DIGITS = 19, /* any 19 digits fit 64 bits */
+    SHORT_ROOM = 11,   /* eight digits, .0 and what is behind them */
     /* No midpoint between two doubles has more significant digits (an odd m < 2^54 times
      * 2^-1075): past them it only matters whether anything but zeros follows. */
     ROUNDING_DIGITS = 768,
@@ -70,7 +71,8 @@ static const uint64_t power_of_five[] = {
 
 static const int64_t exact_power = sizeof power_of_ten / sizeof power_of_ten[0] - 1;
 static const int64_t wide_power = sizeof power_of_five / sizeof power_of_five[0] - 1;
-#define ZEROS UINT64_C(0x3030303030303030) /* "00000000" */
+#define EACH_BYTE UINT64_C(0x0101010101010101)
+#define ZEROS     ('0' * EACH_BYTE) /* "00000000" */
 
 static const uint64_t exact_integer = UINT64_C(1) << 53;
 
@@ -219,16 +221,20 @@ static double read_long(const struct decimal *d)
     return value;
 }
 
+/* n * 10^e, for |e| <= wide_power. */
+static double scale(uint64_t n, int64_t e)
+{
+    if (n < exact_integer && e >= -exact_power && e <= exact_power)
+        return e < 0 ? (double)n / power_of_ten[-e] : (double)n * power_of_ten[e];
+    return n ? scale_wide(n, e) : 0.0;
+}
+
 static double value_of(const struct decimal *d)
 {
     if (!d->digits)
         return 0.0;
-    int64_t e = d->exponent;
-    if (!d->more && d->first < exact_integer && e >= -exact_power && e <= exact_power)
-        return e < 0 ? (double)d->first / power_of_ten[-e]
-                     : (double)d->first * power_of_ten[e];
-    if (!d->more && e >= -wide_power && e <= wide_power)
-        return scale_wide(d->first, e);
+    if (!d->more && d->exponent >= -wide_power && d->exponent <= wide_power)
+        return scale(d->first, d->exponent);
     return read_long(d);
 }
 
@@ -275,38 +281,87 @@ static bool ends_number(char c)
     return c == '\n' || c == ' ' || c == '\t' || c == '\r';
 }
 
-/* What most numbers of a page are, an integer or a short decimal, in one pass; the rest,
- * words and exponents and what is no number, is left to adp_number_parse. */
-const char *adp_number_scan(const char *p, const char *end, double *ret)
+/* The integer that the first `n` of eight characters XOR ZEROS are, 1 to 8, the first in
+ * the lowest byte. What is behind them is shifted out, and zeros in; then digits become
+ * pairs, and two multiplications bring each of the four to its place in the upper half. */
+static uint64_t integer_of(uint64_t x, unsigned n)
 {
-    const char *from = p;
+    const uint64_t pairs = UINT64_C(0x000000ff000000ff);
+    const uint64_t first_and_third = UINT64_C(1000000) << 32 | 100;
+    const uint64_t second_and_fourth = UINT64_C(10000) << 32 | 1;
+    x <<= 64 - 8 * n;
+    x = x * 10 + (x >> 8);
+    return ((x & pairs) * first_and_third + (x >> 16 & pairs) * second_and_fourth) >> 32;
+}
+
+/* What most numbers of a page are: up to eight digits, and .0 behind them, which is Python's
+ * way to print a count. SHORT_ROOM bytes may be read. Returns what is behind them; NULL: it is
+ * something else. */
+static const char *scan_short(const char *p, double *ret)
+{
+    uint64_t x;
+    memcpy(&x, p, sizeof x);
+    x ^= ZEROS;
+    /* The highest bit of each byte that is no digit. Digits stay below it, and what is carried
+     * over comes from a byte that is none. */
+    uint64_t others = ((x + (0x80 - 10) * EACH_BYTE) | x) & 0x80 * EACH_BYTE;
+    unsigned n = others ? (unsigned)__builtin_ctzll(others) / 8 : 8;
+    const char *behind = p + n;
+    if (behind[0] == '.' && behind[1] == '0')
+        behind += 2;
+    if (!n || !ends_number(*behind))
+        return NULL;
+    *ret = (double)integer_of(x, n);
+    return behind;
+}
+
+/* Likewise up to 19 digits, a point and an exponent. */
+static const char *scan_digits(const char *p, const char *end, double *ret)
+{
     bool minus = p < end && *p == '-';
     p += minus;
     const char *most = end - p > EXACT_DIGITS ? p + EXACT_DIGITS : end;
     const char *digits = p;
-    uint64_t n = 0, places = 0;
+    uint64_t n = 0;
+    int64_t e = 0;
     for (; p < most && is_digit(*p); p++)
         n = n * 10 + (uint64_t)(*p - '0');
     bool any = p > digits;
-    if (p < most && *p == '.' && p + 2 <= end && p[1] == '0' &&
-        (p + 2 == end || ends_number(p[2]))) {
-        p += 2; /* Python's way to print a count */
-    } else if (p < most && *p == '.') {
-        const char *point = p++;
+    if (p < most && *p == '.') {
+        const char *places = ++p;
         for (; p < most && is_digit(*p); p++)
             n = n * 10 + (uint64_t)(*p - '0');
-        places = (uint64_t)(p - point) - 1;
+        e = places - p;
     }
-    if (any && n < exact_integer && (p == end || ends_number(*p))) {
-        double value = (double)n;
-        if (places)
-            value /= power_of_ten[places];
-        *ret = minus ? -value : value;
-        return p;
+    if (any && p < end && (*p | 0x20) == 'e') {
+        int64_t written;
+        p++;
+        any = read_exponent(&p, end, &written);
+        e += any ? written : 0;
     }
+    if (!any || e < -wide_power || e > wide_power || (p < end && !ends_number(*p)))
+        return NULL;
+    double value = scale(n, e);
+    *ret = minus ? -value : value;
+    return p;
+}
+
+/* Apart, so that short numbers save no registers for it. */
+static __attribute__((noinline)) const char *scan_any(const char *p, const char *end,
+                                                      double *ret)
+{
+    const char *from = p, *behind = scan_digits(p, end, ret);
+    if (behind)
+        return behind;
     while (p < end && !ends_number(*p))
         p++;
     return adp_number_parse(from, (size_t)(p - from), ret) ? p : NULL;
+}
+
+const char *adp_number_scan(const char *p, const char *end, double *ret)
+{
+    const char *behind = end - p >= SHORT_ROOM ? scan_short(p, ret) : NULL;
+    return behind ? behind : scan_any(p, end, ret);
 }
 
 /* The eight digits of `value` below 10^8, zeros in front, as their characters in memory

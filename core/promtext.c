@@ -42,8 +42,9 @@ struct scan {
     const char *p;           /* the next byte; where a line turned out bad */
     const char *begin, *end; /* of the line, without its newline and the \r before it */
     const char *newline;     /* or the end of the page */
-    uint32_t line;           /* 1-based */
-    char *plain; /* free room for unescaped text; NULL: no escapes on the page */
+    const char *page_end;
+    uint32_t line; /* 1-based */
+    char *plain;   /* free room for unescaped text; NULL: no escapes on the page */
     bool openmetrics, over; /* over: # EOF was the last line read */
     struct adp_page_shape
         *shape;      /* to be written; NULL once the page has proved to be none */
@@ -56,8 +57,9 @@ struct scan {
     bool model; /* the sample before was written plainly: no quoted names, no escapes */
     uint32_t n_before; /* its labels; those from n_labels on still stand in `labels` */
 
-    /* the sample being read */
-    struct adp_str name; /* empty: not seen yet */
+    /* the sample being read, or of the one before what is not read yet */
+    struct adp_str name;
+    struct adp_str text; /* of the labels, between the braces */
     uint32_t n_labels;   /* also past the room for them: the count is refused later */
     struct adp_label labels[ADP_METRICS_MOST_LABELS];
     double value;
@@ -117,15 +119,25 @@ static struct adp_str bare(struct scan *s, unsigned first, unsigned rest)
     return (struct adp_str) { from, (size_t)(p - from) };
 }
 
-/* A line mostly differs from the one before in little: the same name, the same labels, one
- * other value. True, and behind it, when what comes is `text` and then `then`. */
-static bool skip_known(struct scan *s, struct adp_str text, char then)
+/* How many bytes of `text` are here. A line mostly differs from the one before in little: the
+ * same name, the same labels, one other value. */
+static size_t count_same(const struct scan *s, struct adp_str text)
 {
-    if ((size_t)(s->end - s->p) <= text.n || s->p[text.n] != then ||
-        memcmp(s->p, text.p, text.n) != 0)
-        return false;
-    s->p += text.n + 1;
-    return true;
+    const size_t word = sizeof(uint64_t);
+    size_t left = (size_t)(s->end - s->p), n = text.n < left ? text.n : left, i = 0;
+    while (n >= word) {
+        uint64_t here, there;
+        memcpy(&here, s->p + i, word);
+        memcpy(&there, text.p + i, word);
+        if (here != there) /* the first byte is the lowest */
+            return i + (size_t)__builtin_ctzll(here ^ there) / 8;
+        if (i == n - word)
+            return n;
+        i = i + word <= n - word ? i + word : n - word; /* the last, some of it again */
+    }
+    while (i < n && s->p[i] == text.p[i])
+        i++;
+    return i;
 }
 
 /* ---- labels ---- */
@@ -154,7 +166,7 @@ static const char *unescape(struct scan *s, const char *from, struct adp_str *re
     return NULL;
 }
 
-static const char *read_quoted(struct scan *s, struct adp_str *ret)
+static inline const char *read_quoted(struct scan *s, struct adp_str *ret)
 {
     const char *from = s->p + 1, *quote = from;
     while (quote < s->end && *quote != '"' && *quote != '\\')
@@ -192,34 +204,9 @@ static const char *read_label_value(struct scan *s, struct adp_str name)
     return why;
 }
 
-/* The label that the line before has here, with any value. */
-static bool read_known_label(struct scan *s, const char **ret_why)
-{
-    if (s->n_labels >= s->n_before)
-        return false;
-    struct adp_label *known = &s->labels[s->n_labels];
-    if (!skip_known(s, known->name, '='))
-        return false;
-    known->name.p = s->p - 1 - known->name.n;
-    *ret_why = NULL;
-    if (at(s, '"')) {
-        s->p++;
-        if (skip_known(s, known->value, '"')) {
-            s->n_labels++;
-            return true;
-        }
-        s->p--;
-    }
-    *ret_why = read_label_value(s, known->name);
-    return true;
-}
-
 static const char *read_label(struct scan *s)
 {
     struct adp_str name;
-    const char *known_why;
-    if (read_known_label(s, &known_why))
-        return known_why;
     bool quoted = at(s, '"');
     const char *why = NULL;
     if (quoted) {
@@ -238,27 +225,66 @@ static const char *read_label(struct scan *s)
     return read_label_value(s, name);
 }
 
+/* A line mostly has the labels of the line before, with one other value. Takes those of its
+ * labels that are the same and those that differ in their values only, up to the first that
+ * is neither; *ret_closed: that was all, and the closing brace. */
+static const char *read_known_labels(struct scan *s, bool *ret_closed)
+{
+    struct adp_str there = { s->text.p, s->text.n + 1 };
+    for (;;) {
+        size_t same = count_same(s, there);
+        ptrdiff_t by = s->p - there.p;
+        const char *end = there.p + same;
+        struct adp_label *known = &s->labels[s->n_labels];
+        for (; s->n_labels < s->n_before; s->n_labels++, known++) {
+            const char *quote = known->value.p + known->value.n;
+            if (quote >= end)
+                break;
+            known->name.p += by;
+            known->value.p += by;
+            s->p = known->value.p + known->value.n + 1;
+        }
+        *ret_closed = same == there.n;
+        if (*ret_closed) {
+            s->p = end + by;
+            return NULL;
+        }
+        if (s->n_labels == s->n_before || known->value.p > end)
+            return NULL;
+        there.n = (size_t)(there.p + there.n - (known->value.p + known->value.n + 1));
+        there.p = known->value.p + known->value.n + 1;
+        s->p = known->value.p - 1 + by;
+        known->name.p += by;
+        const char *why = read_quoted(s, &known->value);
+        if (why)
+            return why;
+        s->n_labels++;
+    }
+}
+
 /* From behind the opening brace to behind the closing one. */
 static const char *read_labels(struct scan *s)
 {
-    for (;;) {
+    const char *from = s->p;
+    bool closed = false;
+    const char *why = s->n_before ? read_known_labels(s, &closed) : NULL;
+    for (bool behind = s->n_labels > 0; !why && !closed; behind = true) {
         skip_blanks(s);
-        if (s->p == s->end)
-            return labels_open;
-        if (at(s, '}'))
-            break;
-        const char *why = read_label(s);
-        if (why)
-            return why;
-        skip_blanks(s);
-        if (at(s, '}'))
-            break;
-        if (!at(s, ','))
-            return s->p == s->end ? labels_open : label_unseparated;
-        s->p++;
+        if (behind && at(s, ',')) {
+            s->p++;
+            skip_blanks(s);
+            behind = false;
+        }
+        closed = at(s, '}');
+        if (closed)
+            s->p++;
+        else if (s->p == s->end)
+            why = labels_open;
+        else
+            why = behind ? label_unseparated : read_label(s);
     }
-    s->p++;
-    return NULL;
+    s->text = (struct adp_str) { from, (size_t)(s->p - from) - closed };
+    return why;
 }
 
 /* ---- samples ---- */
@@ -269,7 +295,7 @@ static const char *read_value(struct scan *s)
     s->value_at = s->p;
     if (s->p == s->end)
         return value_missing;
-    const char *behind = adp_number_scan(s->p, s->end, &s->value);
+    const char *behind = adp_number_scan(s->p, s->page_end, &s->value);
     if (!behind || (behind < s->end && !is_kind(*behind, BLANK)))
         return value_malformed;
     s->p = s->value_end = behind;
@@ -321,29 +347,30 @@ static const char *read_rest(struct scan *s)
 
 static const char *read_sample(struct scan *s)
 {
-    bool known = s->model && skip_known(s, s->name, '{');
-    s->n_before = !s->model                               ? 0
-                  : s->n_labels < ADP_METRICS_MOST_LABELS ? s->n_labels
-                                                          : ADP_METRICS_MOST_LABELS;
+    size_t same = s->model ? count_same(s, s->name) : 0;
+    s->n_before = s->model && s->n_labels <= ADP_METRICS_MOST_LABELS ? s->n_labels : 0;
     s->model = true;
     s->n_labels = 0;
     s->has_time = false;
     const char *why = NULL;
-    if (!known) {
-        s->name = bare(s, NAME_FIRST, NAME_REST);
-        if (s->p < s->end && *s->p != '{' && !is_kind(*s->p, BLANK))
+    s->name.p = s->p;
+    s->p += same;
+    bare(s, same ? NAME_REST : NAME_FIRST, NAME_REST);
+    s->name.n = (size_t)(s->p - s->name.p);
+    if (!at(s, '{')) {
+        if (s->p < s->end && !is_kind(*s->p, BLANK))
             return name_malformed;
         skip_blanks(s);
-        known = at(s, '{');
-        s->p += known;
     }
-    if (known)
+    if (at(s, '{')) {
+        s->p++;
         why = read_labels(s);
+    }
     if (!why && !s->name.n)
         why = name_missing;
     if (!why)
         why = read_value(s);
-    return why ? why : read_rest(s);
+    return why || s->p == s->end ? why : read_rest(s);
 }
 
 static void count_bad(struct scan *s, const char *why)
@@ -358,16 +385,15 @@ static void count_bad(struct scan *s, const char *why)
 }
 
 /* The line is series number adp_metrics_count - 1, unless it repeats one: then values and
- * series do not go in step, and the page has no shape worth keeping. A value that more
- * follows on its line is not kept: what follows may change alone. */
+ * series do not go in step, and the page has no shape worth keeping. */
 static void keep_shape(struct scan *s)
 {
-    if (!s->shape)
-        return;
-    bool alone = s->value_end == s->newline;
-    if (adp_metrics_duplicates(s->metrics) ||
-        !adp_page_shape_add(s->shape, s->gap, (size_t)(s->value_at - s->gap), s->value_at,
-                            alone ? (size_t)(s->value_end - s->value_at) : 0))
+    struct adp_page_value value = { .gap = (uint32_t)(s->value_at - s->gap),
+                                    .len = (uint32_t)(s->newline - s->value_at),
+                                    .alone = s->value_end == s->newline,
+                                    .value = s->value };
+    if (s->shape &&
+        (adp_metrics_duplicates(s->metrics) || !adp_page_shape_add(s->shape, value)))
         s->shape = NULL;
     s->gap = s->newline;
 }
@@ -384,10 +410,12 @@ static int read_line(struct scan *s, struct adp_error *err)
         s->over = s->end - s->p == 5 && !memcmp(s->p, "# EOF", 5);
         return 0;
     }
+    const struct adp_str nowhere = { NULL, 0 };
     const char *why = read_sample(s);
     if (!why) {
-        int code = adp_metrics_add(s->metrics, s->name, s->labels, s->n_labels, s->value,
-                                   s->has_time, s->time_s, err);
+        int code = adp_metrics_add_read(s->metrics, s->name, s->model ? s->text : nowhere,
+                                        s->labels, s->n_labels, s->value, s->has_time,
+                                        s->time_s, err);
         if (!code) {
             s->found.samples++;
             keep_shape(s);
@@ -520,38 +548,15 @@ static const char *read_rest_again(const char *p, const char *end, bool openmetr
     return s.newline;
 }
 
-/* Value i stands at `p`, and it is not the one kept. Returns the end of its line, or NULL
- * when the page is another one here. */
-static const char *read_value_again(struct adp_metrics *metrics, uint32_t i,
-                                    const char *p, const char *end)
+/* The value that the shape has, which stands at `text` there, stands at `p` too. It is asked
+ * of long ones only, which take time to read and often stay: when things were created. */
+static bool is_kept(const struct adp_page_value *value, const char *text, const char *p,
+                    const char *end)
 {
-    struct adp_page_shape *shape = adp_metrics_shape(metrics);
-    double value, time_s = 0.0;
-    bool has_time = false;
-    const char *behind = adp_number_scan(p, end, &value);
-    const char *newline = behind;
-    if (!behind)
-        return NULL;
-    if (behind < end && *behind != '\n')
-        newline = read_rest_again(behind, end, shape->openmetrics, &has_time, &time_s);
-    if (!newline)
-        return NULL;
-    size_t alone = newline == behind ? (size_t)(behind - p) : 0;
-    adp_page_value_set(&shape->values[i], p, alone);
-    adp_metrics_repeat(metrics, i, value, has_time, time_s);
-    return newline;
-}
-
-/* True when the value kept stands at `p`, alone on its line. */
-static bool is_kept(const struct adp_page_value *value, const char *p, const char *end)
-{
+    enum { LONG = 9 };
     size_t n = value->len;
-    if (!n || (size_t)(end - p) <= n || p[n] != '\n')
-        return false;
-    if (n != 3)
-        return memcmp(p, value->text, n) == 0;
-    /* 0.0 and the like: most of an engine's buckets */
-    return p[0] == value->text[0] && p[1] == value->text[1] && p[2] == value->text[2];
+    return n >= LONG && value->alone && (size_t)(end - p) > n && p[n] == '\n' &&
+           memcmp(p, text, n) == 0;
 }
 
 /* Compares the page with the shape and sets the values. False: it is another page. */
@@ -560,17 +565,24 @@ static bool read_again(struct adp_metrics *metrics, const char *page, const char
     const struct adp_page_shape *shape = adp_metrics_shape(metrics);
     const char *p = page, *text = shape->text;
     for (uint32_t i = 0; i < shape->n_values; i++) {
-        const struct adp_page_value *value = &shape->values[i];
-        if ((size_t)(end - p) < value->gap || memcmp(p, text, value->gap) != 0)
+        const struct adp_page_value *known = &shape->values[i];
+        if ((size_t)(end - p) < known->gap || memcmp(p, text, known->gap) != 0)
             return false;
-        text += value->gap;
-        p += value->gap;
-        if (is_kept(value, p, end))
-            p += value->len;
-        else
-            p = read_value_again(metrics, i, p, end);
+        text += known->gap;
+        p += known->gap;
+        double value = known->value, time_s = 0.0;
+        bool has_time = false;
+        p = is_kept(known, text, p, end) ? p + known->len
+                                         : adp_number_scan(p, end, &value);
         if (!p)
             return false;
+        if (p < end && *p != '\n') {
+            p = read_rest_again(p, end, shape->openmetrics, &has_time, &time_s);
+            if (!p)
+                return false;
+        }
+        adp_metrics_repeat(metrics, i, value, has_time, time_s);
+        text += known->len;
     }
     return (size_t)(end - p) == shape->tail && memcmp(p, text, shape->tail) == 0;
 }
@@ -595,11 +607,12 @@ static bool compare(struct adp_metrics *metrics, enum adp_promtext_format format
     return true;
 }
 
-/* The shape is whole with what follows the last value. */
-static void finish_shape(struct scan *s, const char *end, enum adp_promtext_format format)
+/* The shape is whole with the page that it is of. */
+static void finish_shape(struct scan *s, const char *page, const char *end,
+                         enum adp_promtext_format format)
 {
     if (!s->shape || !s->shape->n_values ||
-        !adp_page_shape_end(s->shape, s->gap, (size_t)(end - s->gap)))
+        !adp_page_shape_end(s->shape, page, (size_t)(end - page), (size_t)(end - s->gap)))
         return;
     s->shape->bad_lines = s->found.bad_lines;
     s->shape->first_bad_line = s->found.first_bad_line;
@@ -691,7 +704,7 @@ int adp_promtext_read_as(struct adp_metrics *metrics, enum adp_promtext_format f
     struct adp_promtext_found found;
     if (compare(metrics, format, page, end, ret ? ret : &found))
         return 0;
-    struct scan s = { .metrics = metrics, .gap = page };
+    struct scan s = { .metrics = metrics, .gap = page, .page_end = end };
     s.openmetrics = format == ADP_PROMTEXT_OPENMETRICS ||
                     (format == ADP_PROMTEXT_UNSAID && ends_with_eof(page, end));
     s.shape = adp_metrics_shape(metrics);
@@ -701,7 +714,7 @@ int adp_promtext_read_as(struct adp_metrics *metrics, enum adp_promtext_format f
         adp_metrics_clear(metrics);
         return code;
     }
-    finish_shape(&s, end, format);
+    finish_shape(&s, page, end, format);
     s.found.openmetrics = s.openmetrics;
     if (ret)
         *ret = s.found;

@@ -254,6 +254,69 @@ static const struct {
     { "m", "a=1,=", ADP_EINVAL, "label name is empty" },
 };
 
+/* Labels with the text they are in, and as they then are. */
+static const struct {
+    const char *text, *sorted;
+} texts[] = {
+    { "a=\"1\"", "a=1" },
+    { "a=\"1\",b=\"2\"", "a=1,b=2" },
+    { "a=\"12\",ab=\"3\",b=\"4\"", "a=12,ab=3,b=4" },
+    { "b=\"1\",a=\"2\"", "a=2,b=1" },
+    { "ab=\"1\",a=\"2\"", "a=2,ab=1" },
+    { "a=\"\"", "a=" },
+    { "a=\"\",b=\"2\"", "a=,b=2" },
+    { "a=\"1\",b=\"2\",", "a=1,b=2" },
+    { " a = \"1\" , b=\"2\"", "a=1,b=2" },
+};
+
+/* Labels as they lie in `text`; no value there has a quote in it. */
+static uint32_t labels_in(const char *text, struct adp_label *to)
+{
+    uint32_t n = 0;
+    for (const char *p = text + strspn(text, " ,"); *p; p += strspn(p, " ,"), n++) {
+        const char *quote = strchr(p, '"') + 1;
+        to[n].name = (struct adp_str) { p, strcspn(p, " =") };
+        to[n].value = (struct adp_str) { quote, strcspn(quote, "\"") };
+        p = quote + to[n].value.n + 1;
+    }
+    return n;
+}
+
+START_TEST(labels_of_one_text_are_those_given_apart)
+{
+    struct adp_metrics *m = create();
+    struct adp_label labels[4];
+    char *text = strdup(texts[_i].text);
+    ck_assert_ptr_nonnull(text);
+    uint32_t n = labels_in(text, labels);
+    ck_assert_int_eq(
+        adp_metrics_add_read(m, str("m"), str(text), labels, n, 1.0, false, 0.0, NULL),
+        0);
+    memset(text, '?', strlen(text));
+    free(text);
+    labels_are(adp_metrics_at(m, 0), texts[_i].sorted);
+    add(m, "m", texts[_i].sorted, 2.0);
+    ck_assert_uint_eq(adp_metrics_count(m), 1);
+    ck_assert_uint_eq(adp_metrics_duplicates(m), 1);
+    ck_assert(adp_metrics_same(m, adp_metrics_at(m, 0)) == adp_metrics_at(m, 0));
+    adp_metrics_destroy(m);
+}
+END_TEST
+
+START_TEST(a_label_given_twice_in_one_text_is_refused_too)
+{
+    struct adp_metrics *m = create();
+    struct adp_label labels[4];
+    const char *text = "a=\"1\",a=\"1\"";
+    uint32_t n = labels_in(text, labels);
+    ck_assert_int_eq(
+        adp_metrics_add_read(m, str("m"), str(text), labels, n, 1.0, false, 0.0, NULL),
+        ADP_EINVAL);
+    ck_assert_uint_eq(adp_metrics_count(m), 0);
+    adp_metrics_destroy(m);
+}
+END_TEST
+
 START_TEST(what_is_no_series_is_refused_and_leaves_nothing)
 {
     struct adp_metrics *m = create();
@@ -301,6 +364,11 @@ START_TEST(a_series_holds_as_many_labels_as_stated_and_no_more)
     struct adp_error err = { 0 };
     ck_assert_int_eq(try_add(m, "m", labels, 1.0, &err), ADP_EFULL);
     ck_assert_str_eq(err.text, "more than 64 labels on one series");
+    /* past that they are not looked at: who gives them may have had no room for more */
+    struct adp_label none;
+    ck_assert_int_eq(adp_metrics_add(m, str("m"), &none, ADP_METRICS_MOST_LABELS + 1, 1.0,
+                                     false, 0.0, NULL),
+                     ADP_EFULL);
     ck_assert_uint_eq(adp_metrics_count(m), 1);
     adp_metrics_destroy(m);
 }
@@ -681,6 +749,8 @@ int main(void)
     tcase_add_test(t, a_name_is_found_whole_or_not_at_all);
     tcase_add_test(t, the_same_series_is_found_in_another_moment);
     tcase_add_test(t, long_labels_are_found_too);
+    tcase_add_loop_test(t, labels_of_one_text_are_those_given_apart, 0, COUNT(texts));
+    tcase_add_test(t, a_label_given_twice_in_one_text_is_refused_too);
     tcase_add_loop_test(t, what_is_no_series_is_refused_and_leaves_nothing, 0,
                         COUNT(refused));
     tcase_add_test(t, a_series_holds_as_many_labels_as_stated_and_no_more);

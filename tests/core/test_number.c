@@ -82,6 +82,24 @@ static const struct {
     { "9007199254740993.000000000000000000000000000001", 9007199254740994.0 },
     { "9007199254740992.999999999999999999999999999999", 9007199254740992.0 },
     { "9007199254740995", 9007199254740996.0 },
+    /* 10^22 is 2^22 * 5^22, and 5^22 < 2^53; 10^23 lies between two doubles, and the one
+     * below is the nearer */
+    { "1e22", 0x878678326eac9p22 },
+    { "1e23", 0x1.52d02c7e14af6p76 },
+    { "9007199254740991e22", 9007199254740991e22 },
+    { "9007199254740991e-22", 9007199254740991e-22 },
+    { "9007199254740992e-22", 9007199254740992e-22 },
+    { "0e27", 0.0 },
+    { "-0e-27", -0.0 },
+    { "1234567890123456789", 1234567890123456768.0 },
+    { "1.234567890123456789", 1.234567890123456789 },
+    /* eight digits and less, nine and more */
+    { "12345678", 12345678.0 },
+    { "12345678.0", 12345678.0 },
+    { "123456789.0", 123456789.0 },
+    { "1.05", 1.05 },
+    { "1.00", 1.0 },
+    { "00000000.0", 0.0 },
     /* 1 + 2^-53 exactly, then a little more */
     { "1.00000000000000011102230246251565404236316680908203125", 1.0 },
     { "1.000000000000000111022302462515654042363166809082031251", 1.0 + DBL_EPSILON },
@@ -143,6 +161,78 @@ START_TEST(anything_else_is_no_number_and_leaves_the_result_alone)
     double value = 7.0;
     ck_assert(!parse(not_numbers[_i], strlen(not_numbers[_i]), &value));
     ck_assert(value == 7.0);
+}
+END_TEST
+
+/* Scans from an exact copy of `text`; how many bytes were read, or -1. */
+static int scan(const char *text, size_t len, double *ret)
+{
+    char *exact = malloc(len ? len : 1);
+    ck_assert_ptr_nonnull(exact);
+    memcpy(exact, text, len);
+    const char *behind = adp_number_scan(exact, exact + len, ret);
+    int n = behind ? (int)(behind - exact) : -1;
+    free(exact);
+    return n;
+}
+
+/* What scanning says of `text` is what parsing says of its bytes up to a blank or the end of
+ * the line. */
+static void scans_as_it_parses(const char *text)
+{
+    double value = 7.0, scanned = 7.0;
+    size_t len = strcspn(text, " \t\r\n");
+    int expected = parse(text, len, &value) ? (int)len : -1;
+    int n = scan(text, strlen(text), &scanned);
+    if (n != expected || bits_of(scanned) != bits_of(value))
+        ck_abort_msg("of \"%s\" %d bytes are read, as %.17g; %d and %.17g alone", text, n,
+                     scanned, expected, value);
+}
+
+static const char *const behind[] = {
+    "",
+    "\n",
+    " ",
+    "\t",
+    "\r\n",
+    "\nvllm:num_requests_running 0.0\n",
+    " 1395066363000\nb 1",
+    "\t# {trace_id=\"x\"} 0.5\n",
+};
+
+START_TEST(a_number_in_a_line_reads_as_it_does_alone)
+{
+    char text[256];
+    for (int i = 0; i < COUNT(numbers) + COUNT(not_numbers) + COUNT(nans); i++) {
+        int k = i - COUNT(numbers), l = k - COUNT(not_numbers);
+        snprintf(text, sizeof text, "%s%s",
+                 k < 0   ? numbers[i].text
+                 : l < 0 ? not_numbers[k]
+                         : nans[l],
+                 behind[_i]);
+        scans_as_it_parses(text);
+    }
+}
+END_TEST
+
+START_TEST(whatever_looks_like_a_number_in_a_line_reads_as_it_does_alone)
+{
+    static const char digits[] = "0123456789", signs[] = "..eE+-\xff\xfa:/ \n";
+    uint64_t state = 58;
+    char text[32];
+    for (int i = 0; i < 300000; i++) {
+        int n = (int)(next_random(&state) % 24);
+        for (int k = 0; k < n; k++)
+            text[k] = next_random(&state) % 8
+                          ? digits[next_random(&state) % (sizeof digits - 1)]
+                          : signs[next_random(&state) % (sizeof signs - 1)];
+        text[n] = '\0';
+        scans_as_it_parses(text);
+        if (n > 3) { /* a count, as Python prints it */
+            memcpy(text + n - 3, ".0\n", 3);
+            scans_as_it_parses(text);
+        }
+    }
 }
 END_TEST
 
@@ -493,6 +583,8 @@ int main(void)
     tcase_add_loop_test(t, nan_is_read_in_any_case, 0, COUNT(nans));
     tcase_add_loop_test(t, anything_else_is_no_number_and_leaves_the_result_alone, 0,
                         COUNT(not_numbers));
+    tcase_add_loop_test(t, a_number_in_a_line_reads_as_it_does_alone, 0, COUNT(behind));
+    tcase_add_test(t, whatever_looks_like_a_number_in_a_line_reads_as_it_does_alone);
     tcase_add_test(t, a_nul_byte_is_no_part_of_a_number);
     tcase_add_test(t, the_length_bounds_what_is_read);
     tcase_add_test(t, a_digit_thousands_of_places_behind_a_tie_still_counts);

@@ -454,6 +454,17 @@ static const struct {
 } again[] = {
     { "a 1\n", "a 2\n", true },
     { "a 1\n", "a 1\n", true },
+    /* long values that stay, and some that seem to */
+    { "a 1.79e+09876\n", "a 1.79e+09876\n", true },
+    { "a 1795075675.25\nb 1\n", "a 1795075675.25\nb 2\n", true },
+    { "a 1795075675.25\n", "a 1795075675.26\n", true },
+    { "a 1795075675.25\n", "a 1795075675.251\n", true },
+    { "a 1795075675.25\n", "a 1795075675.2\n", true },
+    { "a 1795075675.25\n", "a 1795075675.25 3\n", true },
+    { "a 1795075675.25", "a 1795075675.25", true },
+    { "a 1795075675.25 1000\n", "a 1795075675.25 2000\n", true },
+    { "a 1795075675.25 1000\n", "a 1795075675.25 1000\n", true },
+    { "a 1795075675.25\n", "a 1795075675.25x\n", false },
     { "a 1", "a -12.5e3", true },
     { "a 1\n", "a NaN\n", true },
     { "a 1\n", "a 123456789012345678901234567890\n", true },
@@ -523,6 +534,103 @@ START_TEST(a_page_compared_gives_what_reading_it_gives)
     ck_assert(!plain.repeated);
     adp_metrics_destroy(m);
     adp_metrics_destroy(fresh);
+}
+END_TEST
+
+START_TEST(a_long_value_that_comes_back_is_the_one_of_now)
+{
+    static const char *const scrapes[] = { "a 1795075675.25\n", "a 1795075675.26\n",
+                                           "a 1795075675.25\n" };
+    struct adp_metrics *m = create();
+    struct adp_promtext_found found;
+    for (int i = 0; i < COUNT(scrapes); i++)
+        ck_assert_int_eq(read_exact(m, scrapes[i], strlen(scrapes[i]), &found, NULL), 0);
+    ck_assert(found.repeated);
+    ck_assert(adp_metrics_at(m, 0)->value == 1795075675.25);
+    adp_metrics_destroy(m);
+}
+END_TEST
+
+/* ---- a line and the line before it ---- */
+
+/* Some like others but for a byte. */
+static const char *const near[] = {
+    "m 1",
+    "m{} 1",
+    "m{l=\"v\"} 1",
+    "m{l=\"v\",} 1",
+    "m{l=\"v\"}",
+    "m{l=\"v\"",
+    "m{l=\"v",
+    "m{l=\"v\"} x",
+    "m{l=\"\"} 1",
+    "m{l=\"w\"} 1",
+    "m{l=\"vv\"} 1",
+    "m{l=\"v\\\"\"} 1",
+    "m{l=\"v\\x\"} 1",
+    "m{l=\"v\" } 1",
+    "m{l =\"v\"} 1",
+    "m{ll=\"v\"} 1",
+    "m{k=\"v\"} 1",
+    "m{\"l\"=\"v\"} 1",
+    "m{l=\"v\"m=\"w\"} 1",
+    "m{l=\"v\",m=\"w\"} 1",
+    "m{l=\"v\",m=\"w\",n=\"x\"} 1 5",
+    "m{l=\"v\",m=\"x\",n=\"x\"} 1",
+    "m{l=\"w\",m=\"w\",n=\"y\"} 1 # {} 1",
+    "m{l=\"v\",m=\"ww\",n=\"\"} 1",
+    "m{l=\"v\",m=\"w\",m=\"x\"} 1",
+    "m{l=\"v\",k=\"w\",n=\"x\"} 1",
+    "m{n=\"x\",l=\"v\",m=\"w\"} 1",
+    "mm{l=\"v\",m=\"w\",n=\"x\"} 1",
+    "m_long_name_of_a_metric_bucket{l=\"a value that is long\",m=\"w\"} 1",
+    "m_long_name_of_a_metric_bucket{l=\"a value that is longer\",m=\"w\"} 1",
+    "m_long_name_of_a_metric_sum{l=\"a value that is lon\",m=\"w\"} 1",
+    "{\"m\",l=\"v\"} 1",
+    "{\"m.m\",l=\"v\"} 1",
+    "9{l=\"v\"} 1",
+    "# m{l=\"v\"} 1",
+    "",
+};
+
+/* Reads `first` with what follows it and gives what its last line says. */
+static void last_of(const char *first, const char *then, struct text *ret,
+                    struct adp_promtext_found *ret_found)
+{
+    struct adp_metrics *m = create();
+    struct text page = { .n = 0 };
+    put(&page, "last_resort 0\n%s\n%s\n", first, then);
+    ck_assert_int_eq(read_exact(m, page.at, page.n, ret_found, NULL), 0);
+    if (adp_metrics_duplicates(m)) {
+        ret->n = 0;
+        put(ret, "one of those before");
+    } else {
+        dump(m, ret);
+    }
+    adp_metrics_destroy(m);
+}
+
+START_TEST(a_line_says_the_same_behind_any_other)
+{
+    struct adp_promtext_found before, alone, both;
+    struct text a, b, expected = { .n = 0 }, got;
+    const char *first = near[_i];
+    for (int k = 0; k < COUNT(near); k++) {
+        last_of(first, "", &a, &before);
+        last_of("", near[k], &b, &alone);
+        last_of(first, near[k], &got, &both);
+        ck_assert_uint_eq(both.samples, before.samples + alone.samples - 1);
+        ck_assert_uint_eq(both.bad_lines, before.bad_lines + alone.bad_lines);
+        if (alone.bad_lines && !before.bad_lines) {
+            ck_assert_uint_eq(both.first_bad_line, alone.first_bad_line);
+            ck_assert_uint_eq(both.first_bad_column, alone.first_bad_column);
+            ck_assert_pstr_eq(both.first_bad_why, alone.first_bad_why);
+        }
+        expected.n = 0;
+        put(&expected, "%s%s", a.at, b.at + strlen("last_resort 0;"));
+        if (strcmp(got.at, "one of those before") != 0)
+            ck_assert_str_eq(got.at, expected.at);
+    }
 }
 END_TEST
 
@@ -616,7 +724,10 @@ START_TEST(too_many_labels_refuse_the_page_and_name_the_line)
     ck_assert_int_eq(read_exact(m, page.at, page.n, NULL, &err), 0);
     ck_assert_uint_eq(adp_metrics_at(m, 0)->n_labels, ADP_METRICS_MAX_LABELS);
     page.n = n;
-    put(&page, "x=\"\",y=\"\"} 1");
+    put(&page, "x=\"\",y=\"\"");
+    for (int i = 0; i < 100; i++) /* nor is there room for as many */
+        put(&page, ",target=\"\"");
+    put(&page, "} 1");
     ck_assert_int_eq(read_exact(m, page.at, page.n, NULL, &err), ADP_EFULL);
     ck_assert_str_eq(err.text, "more than 64 labels on one series");
     ck_assert_uint_eq(err.line, 2);
@@ -910,6 +1021,8 @@ int main(void)
     tcase_add_loop_test(t, a_page_is_read_as_what_it_was_declared_to_be, 0,
                         COUNT(declared));
     tcase_add_loop_test(t, a_page_compared_gives_what_reading_it_gives, 0, COUNT(again));
+    tcase_add_test(t, a_long_value_that_comes_back_is_the_one_of_now);
+    tcase_add_loop_test(t, a_line_says_the_same_behind_any_other, 0, COUNT(near));
     tcase_add_test(t, another_declaration_is_not_compared);
     tcase_add_test(t, what_was_added_since_is_no_part_of_the_page);
     tcase_add_test(t, too_many_series_refuse_the_page_and_name_the_line);
