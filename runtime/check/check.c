@@ -239,10 +239,11 @@ struct run {
     bool shown[N_CHECKS];  /* to be reported even if it passes */
     bool failed[N_CHECKS], died[N_CHECKS];
     bool blocked[N_CHECKS];
-    struct stat file; /* as it was when it was read, */
-    bool changed;     /* and is no more */
-    bool misused;     /* the parameters given are none of the policy's */
-    uint32_t signals; /* that the policy declares; 0: not known yet */
+    struct stat file;                 /* as it was when it was read, */
+    bool changed;                     /* and is no more */
+    char starved[ADP_CHECK_SEEN + 8]; /* the last check: it was given no time; or "" */
+    bool misused;                     /* the parameters given are none of the policy's */
+    uint32_t signals;                 /* that the policy declares; 0: not known yet */
 };
 
 static int find(const char *id, size_t len)
@@ -427,6 +428,9 @@ static void ask(struct run *run, int i, struct adp_check_result *result)
     adp_child_run(&child, limit, work, &w);
     result->ms = adp_timing_ms(CLOCK_MONOTONIC) - from;
     take_result(result, run, &child, &run->died[i]);
+    if (result->status == ADP_CHECK_SKIP &&
+        (child.hung == ADP_HUNG_STARVING || slate->starved))
+        snprintf(run->starved, sizeof run->starved, "%s: %s", result->id, result->seen);
     take_measure(run);
     result->mend = mend_of(i, slate);
     result->rule = rule_of(i, slate);
@@ -556,7 +560,8 @@ static bool is_stopped(const struct run *run)
 
 static void run_all(struct run *run)
 {
-    for (int i = 0; i < N_CHECKS && !is_stopped(run) && !run->changed && !run->misused;
+    for (int i = 0; i < N_CHECKS && !is_stopped(run) && !run->changed && !run->misused &&
+                    !run->starved[0];
          i++)
         if (run->wanted[i]) {
             run_one(run, i);
@@ -644,6 +649,8 @@ int adp_check_run(struct adp_check_report *ret, const char *path,
         r = adp_error_set(err, ADP_ESTATE, "stopped by a signal");
     else if (run->changed)
         r = adp_error_at(err, ADP_EINVAL, path, 0, 0, "changed while it was checked");
+    else if (run->starved[0])
+        r = adp_error_set(err, ADP_EFULL, "%s", run->starved);
 out:
     if (scratch[0])
         adp_copies_remove(scratch);

@@ -152,6 +152,7 @@ void adp_trial_take_child(struct adp_trial *trial, const struct adp_child *child
         return;
     adp_child_words(child, limit_ms, words, sizeof words);
     adp_trial_where(trial->slate, where, sizeof where);
+    trial->slate->starved = child->hung == ADP_HUNG_STARVING;
     if (adp_child_hindered(child))
         adp_trial_skip(trial, "%s%s", lead, words);
     adp_trial_mend(trial, adp_trial_mend_of(child));

@@ -22,6 +22,7 @@ struct adp_slate {
     uint32_t creates, create_ms; /* calls that came back, and the time they took */
     double create_cost_ms;       /* what one takes, as the check for it found; or 0 */
     uint32_t spoils;  /* not 0: its failure would be that of every check after it */
+    uint32_t starved; /* not 0: it was skipped for want of time on a processor */
     uint32_t misused; /* not 0: `seen` is what is wrong with the parameters given */
     uint32_t mend;    /* enum adp_mend, where the check's own is not to the point */
     uint32_t signals; /* that the policy declares, once read */
@@ -115,7 +116,7 @@ struct adp_child;
 enum adp_mend adp_trial_mend_of(const struct adp_child *child);
 /* A process that this check had made must have finished: if it said what is wrong this one
  * ends, and if it ended in another way that is the failure, `lead` before it; unless the
- * machine is at fault, which skips the check. */
+ * machine is at fault, which skips the check, and all others if it gave no time. */
 void adp_trial_take_child(struct adp_trial *trial, const struct adp_child *child,
                           uint32_t limit_ms, const char *lead);
 

@@ -76,6 +76,7 @@ static const struct {
     { "l2_nonblocking", "the flags of descriptor 1", { 0 } },
     { "l2_no_new_privs", "system call prctl", { 0 } },
     { "l3_one_of_a_kind", "a copy of its file that is loaded beside it defers", { 0 } },
+    { "l4_awaits_process", "6 s of waiting in create", { .limit_ms = SOON_MS } },
     { "l4_crashes", "in create", { 0 } },
     { "l4_sleeps", "0 ms of it computing, expected at most 250", { 0 } },
     { "l4_thinks", "of it computing, expected at most 250", { 0 } },
