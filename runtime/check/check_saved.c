@@ -25,7 +25,7 @@ static struct room make_room(struct adp_trial *trial, size_t most)
     size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = (most + page - 1) & ~(page - 1);
     unsigned char *at = adp_trial_shared(trial, bytes + page);
     if (mprotect(at + bytes, page, PROT_NONE) != 0)
-        adp_trial_skip(trial, "no memory with guard pages is to be had");
+        adp_trial_lack(trial, "no memory with guard pages is to be had");
     return (struct room) { at + bytes };
 }
 
@@ -72,7 +72,7 @@ static uint64_t save_whole(struct adp_play *play, struct room room, unsigned cha
     uint64_t len = save(play, room, subject->policy->max_saved, &at);
     copy = malloc(len + 1);
     if (!copy)
-        adp_trial_skip(subject->trial, "out of memory");
+        adp_trial_lack(subject->trial, "out of memory");
     memcpy(copy, at, len);
     if (len) {
         adp_trial_doing(subject->trial, "with room for %llu bytes, one less than before",
@@ -303,7 +303,7 @@ static void learn_intact(struct afresh *fresh, const unsigned char *saved, uint6
     fresh->intact_len = save(&whole, room, fresh->subject->policy->max_saved, &at);
     fresh->intact = fresh->intact_len ? malloc(fresh->intact_len) : NULL;
     if (fresh->intact_len && !fresh->intact)
-        adp_trial_skip(fresh->subject->trial, "out of memory");
+        adp_trial_lack(fresh->subject->trial, "out of memory");
     if (fresh->intact)
         memcpy(fresh->intact, at, fresh->intact_len);
     for (uint32_t i = 0; i < AFTERWARDS; i++)
@@ -420,7 +420,7 @@ static void check_foreign(const struct adp_subject *subject, const double *param
     struct afresh *fresh = adp_trial_shared(trial, sizeof *fresh);
     char what[80];
     if (!blob)
-        adp_trial_skip(trial, "out of memory");
+        adp_trial_lack(trial, "out of memory");
     start_afresh(fresh, subject, param);
     must_start_afresh(fresh, blob, 0, AFTERWARDS, "no bytes at all");
     for (uint32_t i = 0; i < BLOBS; i++) {
