@@ -210,12 +210,17 @@ static const struct {
     { "b13_getopt", "optind", { 0 } },
     { "b14_caches", "threshold is not ADP_FIXED, but when it changes from 0.5", { 0 } },
     { "b14_when_steady", "with steady at 1", { 0 } },
+    { "c1_overshoots",
+      "requests out at a time; one thread never has more than 64",
+      { 0 } },
     { "c1_plain_count", "all their tickets came back as not run", { 0 } },
     { "c1_scratch", "among 4 threads", { 0 } },
     { "c1_takes_space",
       "no thread can be made; without the policy it can be had here",
-      { .only = "C1" } }, /* R4 cannot start a host either */
+      { .only = "C1" } },                              /* R4 cannot start a host either */
+    { "c1_undoes", "4 threads have asked it", { 0 } }, /* too many, or too few */
     { "c1_when_done", "all their tickets came back as done", { 0 } },
+    { "c1_when_failed", "4 threads have asked it, with readings and a tenant", { 0 } },
     { "c1_with_tenant", "with readings and a tenant, all their tickets", { 0 } },
     { "c2_atfork", "in a process that was forked before", { 0 } },
     { "r1_allocates", "allocates memory in decide, on request 1", { 0 } },
