@@ -209,6 +209,9 @@ static const char *const mends[ADP_MENDS] = {
         "none, and what was spent or latched comes back within a day of any clock; what "
         "is spent for good is no policy's to keep, it ends with the operator's key or "
         "budget",
+    [ADP_MEND_LEAVE_ROOM] =
+        "take no more memory, addresses, descriptors, threads and processes than the "
+        "policy needs: the host's are taken from the same",
     [ADP_MEND_FEWER_SIGNALS] = "declare no more than 52 signals that are not in the "
                                "dictionary: with those it has, a configuration knows 64",
 };
@@ -239,10 +242,11 @@ struct run {
     bool shown[N_CHECKS];  /* to be reported even if it passes */
     bool failed[N_CHECKS], died[N_CHECKS];
     bool blocked[N_CHECKS];
-    struct stat file; /* as it was when it was read, */
-    bool changed;     /* and is no more */
-    bool misused;     /* the parameters given are none of the policy's */
-    uint32_t signals; /* that the policy declares; 0: not known yet */
+    struct stat file;                 /* as it was when it was read, */
+    bool changed;                     /* and is no more */
+    char starved[ADP_CHECK_SEEN + 8]; /* the last check: it was given no time; or "" */
+    bool misused;                     /* the parameters given are none of the policy's */
+    uint32_t signals;                 /* that the policy declares; 0: not known yet */
 };
 
 static int find(const char *id, size_t len)
@@ -360,7 +364,9 @@ static const char *mend_of(int i, const struct adp_slate *slate)
 static uint32_t rule_of(int i, const struct adp_slate *slate)
 {
     enum { THE_PROCESS = 8 };
-    return slate->mend == ADP_MEND_REACHES_OUT ? THE_PROCESS : checks[i].rule;
+    return slate->mend == ADP_MEND_REACHES_OUT || slate->mend == ADP_MEND_LEAVE_ROOM
+               ? THE_PROCESS
+               : checks[i].rule;
 }
 
 static void take_result(struct adp_check_result *result, const struct run *run,
@@ -383,6 +389,20 @@ static void take_result(struct adp_check_result *result, const struct run *run,
     }
     slate->seen[sizeof slate->seen - 1] = '\0';
     memcpy(result->seen, slate->seen, sizeof result->seen);
+}
+
+/* What is to be had without the policy, and was not with it, the policy has taken. */
+static void judge_lack(struct adp_check_result *result, const struct run *run)
+{
+    struct adp_slate *slate = run->trial.slate;
+    if (result->status != ADP_CHECK_SKIP || !slate->lacks ||
+        !adp_trap_can_make(&run->trial))
+        return;
+    size_t len = strlen(result->seen);
+    snprintf(result->seen + len, sizeof result->seen - len,
+             "; without the policy it can be had here");
+    result->status = ADP_CHECK_FAIL;
+    slate->mend = ADP_MEND_LEAVE_ROOM;
 }
 
 /* Whoever has a slow create gets the time for as many of them as a check makes, and who
@@ -427,6 +447,10 @@ static void ask(struct run *run, int i, struct adp_check_result *result)
     adp_child_run(&child, limit, work, &w);
     result->ms = adp_timing_ms(CLOCK_MONOTONIC) - from;
     take_result(result, run, &child, &run->died[i]);
+    judge_lack(result, run);
+    if (result->status == ADP_CHECK_SKIP &&
+        (child.hung == ADP_HUNG_STARVING || slate->starved))
+        snprintf(run->starved, sizeof run->starved, "%s: %s", result->id, result->seen);
     take_measure(run);
     result->mend = mend_of(i, slate);
     result->rule = rule_of(i, slate);
@@ -556,7 +580,8 @@ static bool is_stopped(const struct run *run)
 
 static void run_all(struct run *run)
 {
-    for (int i = 0; i < N_CHECKS && !is_stopped(run) && !run->changed && !run->misused;
+    for (int i = 0; i < N_CHECKS && !is_stopped(run) && !run->changed && !run->misused &&
+                    !run->starved[0];
          i++)
         if (run->wanted[i]) {
             run_one(run, i);
@@ -644,6 +669,8 @@ int adp_check_run(struct adp_check_report *ret, const char *path,
         r = adp_error_set(err, ADP_ESTATE, "stopped by a signal");
     else if (run->changed)
         r = adp_error_at(err, ADP_EINVAL, path, 0, 0, "changed while it was checked");
+    else if (run->starved[0])
+        r = adp_error_set(err, ADP_EFULL, "%s", run->starved);
 out:
     if (scratch[0])
         adp_copies_remove(scratch);

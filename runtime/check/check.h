@@ -70,7 +70,8 @@ struct adp_check_report {
  * whatever the checks found. ADP_EINVAL: no check is called `only` (the nearest is
  * named), `config` is no JSON object, `given` does not fit what the policy declares, or
  * the file changed while it was checked, so that nothing in *ret is worth reading;
- * ADP_ESTATE: stopped; ADP_EFULL: limits of this process (ulimit) are too low; ADP_ENOENT,
+ * ADP_ESTATE: stopped; ADP_EFULL: limits of this process (ulimit) are too low, or the machine
+ * gave a check next to no time, which nobody can make of it that it passed; ADP_ENOENT,
  * ADP_EABI, ADP_EFULL, ADP_EIO: the file cannot be read, or this host can load no copy of it
  * (adp_file_read, adp_copy_create); ADP_ENOMEM. Starts processes: the caller must have one
  * thread. [control] */

@@ -192,7 +192,7 @@ void adp_check_makes_no_system_call(struct adp_trial *trial)
         open[set] = open_set(&play[set], &subject, set, &seed, param[set]);
     adp_hooks_stop_clock();
     if (!adp_trap_set(trial, ADP_TRAP_ALL))
-        adp_trial_skip(trial, "this system allows no filter of system calls");
+        adp_trial_lack(trial, "this system allows no filter of system calls");
     for (uint32_t set = 0; set < SETS; set++) {
         uint32_t n = open[set] ? requests_of(trial, set, REQUESTS) : 0;
         trial->slate->view = 0;

@@ -129,7 +129,7 @@ static char *make_text(const struct reload *r, uint32_t number)
     size_t len;
     FILE *to = open_memstream(&text, &len);
     if (!to)
-        adp_trial_skip(r->trial, "out of memory");
+        adp_trial_lack(r->trial, "out of memory");
     fprintf(to, "version: 1\nlog: none\npolicy:\n  use: ");
     put_text(to, r->copy[(number - 1) / 2 % COPIES]);
     fputc('\n', to);
@@ -143,7 +143,7 @@ static char *make_text(const struct reload *r, uint32_t number)
     }
     put_signals(to, loaded);
     if (fclose(to) != 0)
-        adp_trial_skip(r->trial, "out of memory");
+        adp_trial_lack(r->trial, "out of memory");
     return text;
 }
 
@@ -166,7 +166,7 @@ static void open_scene(const struct reload *r, struct scene *s, uint32_t number)
     free(text);
     adp_errors_free(&errors);
     if (adp_runtime_start(s->rt, &err) < 0 || adp_lane_open(&s->lane, s->rt, &err) < 0)
-        adp_trial_skip(r->trial, "the host cannot start: %s", err.text);
+        adp_trial_lack(r->trial, "the host cannot start: %s", err.text);
     adp_trial_at(r->trial, ADP_CALL_DECIDE);
 }
 

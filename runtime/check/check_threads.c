@@ -20,6 +20,20 @@ enum { THREADS = 4, REQUESTS = 500, AGAIN = 16 };
 /* How long they are left to each other: all three of these, but no longer than that. */
 enum { MILLISECONDS = 300, DECISIONS = 400000, STOPS = 100, LONGEST_MS = 3000 };
 enum { STEP_NS = 50000, PATIENCE = 400 };
+enum { ROOM = ADP_TRAFFIC_PENDING }; /* of one request, that can be counted */
+
+/* One who takes until there is no more, gives some back, and takes again. */
+struct greed {
+    uint64_t ticket[ROOM]; /* that it has not given back */
+    uint32_t n, refused, patience;
+    uint64_t seed;
+};
+
+/* What all of them hold. A ticket is counted once it is there, and no more before it comes
+ * back: never more than the policy has given. */
+struct holdings {
+    _Atomic uint32_t now, most;
+};
 
 /* Shared by the threads of one run. */
 struct crowd {
@@ -29,6 +43,7 @@ struct crowd {
     uint32_t end;   /* of what it gives back, where it is one for all */
     uint32_t spent; /* they leave off when so much of the check's limit is */
     uint64_t span_ns, longest_ns, least_turns, least_stops;
+    struct holdings holdings;
     _Atomic uint64_t turns; /* decisions */
     _Atomic uint64_t stops; /* of a thread, while the others went on */
     _Atomic bool aside;     /* one is stopped, or is about to be */
@@ -41,6 +56,7 @@ struct member {
     struct adp_plan plan;
     double param[ADP_MAX_PARAMS];
     struct adp_said expected[REQUESTS];
+    struct greed greed;
 };
 
 /* Any thread: the slate has room for one word, and whoever is first has it. */
@@ -171,9 +187,12 @@ static void start(struct adp_trial *trial, struct crowd *crowd, struct member *m
  * policy has another reason.
  *
  * What is counted may be counted only where there are readings, or a tenant, and taken back in
- * one way by one end and in another by the other: so there are rounds. */
+ * one way by one end and in another by the other: so there are rounds. In those that are greedy
+ * all that it has room for is held, and most requests are refused. There it may not have more
+ * out at a time either than one thread gets that asks for the same: but only where nothing is
+ * done, since of what is done it may learn, by how threads meet, that it can take more. */
 
-enum { ROOM = ADP_TRAFFIC_PENDING, UNTIL_FULL = 8, ALONE = 20000, TRIES = 8 };
+enum { UNTIL_FULL = 8, ALONE = 20000, TRIES = 8, MOST_PATIENT = 64 };
 /* How long a round takes: all three of these, but no longer than that. */
 enum {
     ROUND_MS = 150,
@@ -185,10 +204,13 @@ enum {
 static const struct round {
     enum adp_presence presence; /* of all that a request may have */
     uint32_t end;               /* enum adp_end of every outcome */
+    bool greedy;
 } rounds[] = {
-    { ADP_PRESENCE_NONE, ADP_NOT_RUN }, { ADP_PRESENCE_ALL, ADP_NOT_RUN },
-    { ADP_PRESENCE_NONE, ADP_DONE },    { ADP_PRESENCE_ALL, ADP_DONE },
-    { ADP_PRESENCE_ALL, ADP_NOT_RUN },  { ADP_PRESENCE_ALL, ADP_DONE },
+    { ADP_PRESENCE_NONE, ADP_NOT_RUN, false }, { ADP_PRESENCE_ALL, ADP_NOT_RUN, false },
+    { ADP_PRESENCE_NONE, ADP_DONE, false },    { ADP_PRESENCE_ALL, ADP_DONE, false },
+    { ADP_PRESENCE_ALL, ADP_NOT_RUN, false },  { ADP_PRESENCE_ALL, ADP_DONE, false },
+    { ADP_PRESENCE_NONE, ADP_NOT_RUN, true },  { ADP_PRESENCE_ALL, ADP_NOT_RUN, true },
+    { ADP_PRESENCE_ALL, ADP_FAILED, true },
 };
 enum { ROUNDS = sizeof rounds / sizeof rounds[0] };
 
@@ -226,6 +248,67 @@ static void *run_one(void *ctx)
         give_back(subject, self, view, ask(subject, self, view), crowd->end);
         atomic_fetch_add_explicit(&crowd->turns, 1, memory_order_relaxed);
     }
+    return NULL;
+}
+
+static void give_some(const struct adp_subject *subject, void *self,
+                      const struct adp_view *view, uint32_t end, struct greed *g,
+                      struct holdings *holdings, uint32_t some)
+{
+    for (uint32_t i = 0; i < some; i++) {
+        atomic_fetch_sub(&holdings->now, 1);
+        give_back(subject, self, view, g->ticket[--g->n], end);
+    }
+}
+
+/* Asks once. Who was refused as often in a row as it bears gives some back, or all, or none. */
+static void take_or_give(const struct adp_subject *subject, void *self,
+                         const struct adp_view *view, uint32_t end, struct greed *g,
+                         struct holdings *holdings)
+{
+    uint64_t ticket = ask(subject, self, view), dice;
+    if (ticket && g->n < ROOM) {
+        uint32_t now = atomic_fetch_add(&holdings->now, 1) + 1;
+        uint32_t most = atomic_load(&holdings->most);
+        while (now > most && !atomic_compare_exchange_weak(&holdings->most, &most, now))
+            ;
+        g->ticket[g->n++] = ticket;
+        g->refused = 0;
+        return;
+    }
+    give_back(subject, self, view, ticket, end);
+    if (++g->refused < g->patience)
+        return;
+    dice = adp_subject_next(&g->seed);
+    g->patience = 1 + (uint32_t)(dice >> 32) % MOST_PATIENT;
+    g->refused = 0;
+    give_some(subject, self, view, end, g, holdings, (uint32_t)dice % (g->n + 1));
+}
+
+static void begin_greedy(struct member *members)
+{
+    for (uint32_t i = 0; i < THREADS; i++) {
+        members[i].greed.n = members[i].greed.refused = 0;
+        members[i].greed.patience = 1;
+        members[i].greed.seed = members[0].plan.seed + i;
+    }
+}
+
+static void *run_greedy(void *ctx)
+{
+    struct member *m = ctx;
+    struct crowd *crowd = m->crowd;
+    const struct adp_subject *subject = crowd->subject;
+    struct adp_traffic t;
+    adp_traffic_init(&t, subject, &m->plan, m->param);
+    const struct adp_view *view = adp_traffic_next(&t);
+    void *self = crowd->instance->self;
+    pthread_barrier_wait(&crowd->start);
+    while (!atomic_load_explicit(&crowd->over, memory_order_relaxed)) {
+        take_or_give(subject, self, view, crowd->end, &m->greed, &crowd->holdings);
+        atomic_fetch_add_explicit(&crowd->turns, 1, memory_order_relaxed);
+    }
+    give_some(subject, self, view, crowd->end, &m->greed, &crowd->holdings, m->greed.n);
     return NULL;
 }
 
@@ -278,11 +361,47 @@ static uint32_t room_alone(const struct adp_subject *subject, const struct membe
     return n;
 }
 
+/* Whether all of them, as one thread, have never more out than there is room for in a new
+ * instance, and there is as much room afterwards. */
+static bool keeps_room(const struct adp_subject *subject, struct member *members,
+                       uint32_t end, uint64_t asked, uint32_t room)
+{
+    struct adp_start start = { .param = members[0].param };
+    struct holdings holdings = { 0 };
+    struct adp_instance instance;
+    struct adp_traffic t;
+    uint64_t seed = members[0].plan.seed;
+    adp_subject_must_create(&instance, subject, &start);
+    adp_traffic_init(&t, subject, &members[0].plan, members[0].param);
+    const struct adp_view *view = adp_traffic_next(&t);
+    begin_greedy(members);
+    adp_trial_at(subject->trial, ADP_CALL_DECIDE);
+    for (uint64_t i = 0; i < asked; i++)
+        take_or_give(subject, instance.self, view, end,
+                     &members[adp_subject_next(&seed) % THREADS].greed, &holdings);
+    for (int i = 0; i < THREADS; i++)
+        give_some(subject, instance.self, view, end, &members[i].greed, &holdings,
+                  members[i].greed.n);
+    uint32_t left = room_in(subject, &instance, &members[0]);
+    adp_subject_destroy(subject, &instance);
+    return holdings.most == room && left == room;
+}
+
+/* Whether one thread that does as much leaves as much room as there was. */
+static bool is_steady(const struct adp_subject *subject, struct member *members,
+                      const struct round *round, uint64_t asked, uint32_t room)
+{
+    if (round->greedy)
+        return keeps_room(subject, members, round->end, asked, room);
+    return room_alone(subject, &members[0], round->end, asked, THREADS) == room;
+}
+
 /* A request of which it takes some, and a bounded number; 0: none is found. One by whose end it
  * learns how many it may take, even where nobody meets, is none. */
-static uint32_t choose_request(const struct adp_subject *subject, struct member *m,
+static uint32_t choose_request(const struct adp_subject *subject, struct member *members,
                                const struct round *round)
 {
+    struct member *m = &members[0];
     uint64_t seed = m->plan.seed;
     for (int i = 0; i < TRIES && !is_spent(subject->trial, SPENT_AFTER); i++) {
         m->plan = (struct adp_plan) { .seed = adp_subject_next(&seed),
@@ -291,7 +410,7 @@ static uint32_t choose_request(const struct adp_subject *subject, struct member 
         uint32_t room = room_alone(subject, m, round->end, 0, 1);
         if (room && room < ROOM)
             return room_alone(subject, m, round->end, ALONE, 1) == room &&
-                           room_alone(subject, m, round->end, ALONE, THREADS) == room
+                           is_steady(subject, members, round, ALONE, room)
                        ? room
                        : 0;
     }
@@ -300,7 +419,34 @@ static uint32_t choose_request(const struct adp_subject *subject, struct member 
 
 static const char *word_of(uint32_t end)
 {
-    return end == ADP_DONE ? "done" : "not run";
+    return end == ADP_DONE ? "done" : end == ADP_FAILED ? "failed" : "not run";
+}
+
+struct counted {
+    uint32_t room, left, most;
+    uint64_t asked;
+};
+
+static void judge_round(const struct adp_subject *subject, struct member *members,
+                        const struct round *round, const struct counted *n)
+{
+    const char *with =
+        round->presence == ADP_PRESENCE_ALL ? ", with readings and a tenant" : "";
+    bool is_more = round->greedy && (n->most > n->room || n->left > n->room);
+    /* It may be that it learns by so many, and by no fewer; and that refusals, which come
+     * otherwise among threads, have it take more: only fewer are places that were lost. */
+    if ((n->left >= n->room && !is_more) ||
+        !is_steady(subject, members, round, n->asked, n->room))
+        return;
+    if (n->most > n->room)
+        adp_trial_fail(subject->trial,
+                       "%d threads have asked it%s, and had %u requests out at a time; "
+                       "one thread never has more than %u",
+                       THREADS, with, n->most, n->room);
+    adp_trial_fail(subject->trial,
+                   "%d threads have asked it%s, all their tickets came back as %s, "
+                   "and it has room for %u requests, a new instance for %u",
+                   THREADS, with, word_of(round->end), n->left, n->room);
 }
 
 /* In full, whatever the share: of a few meetings none may lose anything. */
@@ -318,7 +464,7 @@ static void must_hold_nothing(struct adp_trial *trial, const struct adp_subject 
                            .least_stops = ROUND_STOPS };
     struct adp_start one = { .param = members[0].param };
     adp_trial_plain(trial);
-    uint32_t room = choose_request(subject, &members[0], round);
+    uint32_t room = choose_request(subject, members, round);
     if (!room)
         return;
     for (int i = 0; i < THREADS; i++)
@@ -331,21 +477,13 @@ static void must_hold_nothing(struct adp_trial *trial, const struct adp_subject 
     pthread_barrier_init(&crowd.start, NULL, THREADS);
     adp_trial_doing(trial, "among %d threads", THREADS);
     adp_trial_at(trial, ADP_CALL_DECIDE);
-    start(trial, &crowd, members, run_one);
+    begin_greedy(members);
+    start(trial, &crowd, members, round->greedy ? run_greedy : run_one);
     adp_trial_plain(trial);
     uint32_t left = room_in(subject, &instance, &members[0]);
     adp_subject_destroy(subject, &instance);
-    /* It may be that it learns by so many, and by no fewer; and that refusals, which come
-     * otherwise among threads, have it take more: only fewer are places that were lost. */
-    if (left < room &&
-        room_alone(subject, &members[0], round->end, crowd.turns, THREADS) == room)
-        adp_trial_fail(
-            trial,
-            "%d threads have asked it%s, all their tickets came back as %s, "
-            "and it has room for %u requests, a new instance for %u",
-            THREADS,
-            round->presence == ADP_PRESENCE_ALL ? ", with readings and a tenant" : "",
-            word_of(round->end), left, room);
+    struct counted n = { room, left, crowd.holdings.most, crowd.turns };
+    judge_round(subject, members, round, &n);
 }
 
 void adp_check_is_concurrent(struct adp_trial *trial)

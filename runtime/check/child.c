@@ -106,8 +106,9 @@ static char state_of(const char *stat_path)
     return end && end[1] == ' ' ? end[2] : '\0';
 }
 
-/* Whether it could go on if it were let: a thread that computes, or would; one that waits for
- * a disk; one that a debugger holds. */
+/* Whether it could go on if it were let: a thread that computes, or would; one that a debugger
+ * holds. One that nothing can wake (D) waits, as for a process that it has made by vfork: what
+ * is tried can bring that about, and a disk makes nobody wait as long as the limit. */
 static bool is_ready(pid_t pid)
 {
     char folder[48], path[340];
@@ -118,7 +119,7 @@ static bool is_ready(pid_t pid)
     while (d && !ready && (e = readdir(d))) {
         snprintf(path, sizeof path, "%s/%s/stat", folder, e->d_name);
         char state = e->d_name[0] == '.' ? '\0' : state_of(path);
-        ready = state == 'R' || state == 'D' || state == 't';
+        ready = state == 'R' || state == 't';
     }
     if (d)
         closedir(d);

@@ -9,9 +9,10 @@
  * parent's: nothing is flushed twice.
  *
  * The limit is of time that the process computes, and as much again that it waits (sleeps, or
- * for a lock, a file, a thread). While it is ready and gets no processor, because the machine
- * is busy, no time passes; nor while a debugger holds it, or while it waits for a child of its
- * own in adp_child_run, which has a limit itself. */
+ * for a lock, a file, a disk, a thread, a process). While it is ready and gets no processor,
+ * because the machine is busy, no time passes; nor while a debugger holds it, or while it waits
+ * for a child of its own in adp_child_run, which has a limit itself. After ADP_CHILD_PATIENCE
+ * times the limit, by any clock, it is over. */
 #ifndef ADP_RUNTIME_CHECK_CHILD_H
 #define ADP_RUNTIME_CHECK_CHILD_H
 

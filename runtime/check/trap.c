@@ -206,6 +206,56 @@ void adp_trap_rehearse(struct adp_trial *trial)
     munmap(page, sizeof *rehearsed);
 }
 
+/* More than any check makes at a time beside a policy. */
+enum { NEEDED_THREADS = 8, NEEDED_BYTES = 64 << 20 };
+
+struct needs {
+    volatile uint32_t met; /* shared memory */
+    pthread_barrier_t all;
+};
+
+static void *stay_a_while(void *ctx)
+{
+    struct needs *needs = ctx;
+    pthread_barrier_wait(&needs->all);
+    return NULL;
+}
+
+static void make_needed(void *ctx)
+{
+    struct needs *needs = ctx;
+    pthread_t threads[NEEDED_THREADS];
+    if (!adp_fence_raise(ADP_FENCE_CHECK, on_own_refusal) ||
+        mmap(NULL, NEEDED_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+             0) == MAP_FAILED)
+        return;
+    pthread_barrier_init(&needs->all, NULL, NEEDED_THREADS + 1);
+    for (int i = 0; i < NEEDED_THREADS; i++)
+        if (pthread_create(&threads[i], NULL, stay_a_while, needs) != 0)
+            return;
+    pthread_barrier_wait(&needs->all);
+    for (int i = 0; i < NEEDED_THREADS; i++)
+        pthread_join(threads[i], NULL);
+    pid_t pid = fork();
+    if (pid == 0)
+        adp_child_exit(0);
+    needs->met = pid > 0 && waitpid(pid, NULL, 0) == pid;
+}
+
+bool adp_trap_can_make(const struct adp_trial *trial)
+{
+    struct adp_child child;
+    struct adp_child_limit limit = { .ms = REHEARSAL_MS, .stop = trial->options->stop };
+    struct needs *needs = mmap(NULL, sizeof *needs, PROT_READ | PROT_WRITE,
+                               MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (needs == MAP_FAILED)
+        return false;
+    adp_child_run(&child, limit, make_needed, needs);
+    bool met = child.finished && needs->met;
+    munmap(needs, sizeof *needs);
+    return met;
+}
+
 void adp_trap_must_make(struct adp_trial *trial)
 {
     const char *name = adp_call_name(trial->own_call);
@@ -234,5 +284,5 @@ void adp_trap_thread(struct adp_trial *trial, pthread_t *ret, const pthread_attr
 {
     adp_trap_must_make(trial);
     if (pthread_create(ret, attr, work, ctx) != 0)
-        adp_trial_skip(trial, "no thread can be made");
+        adp_trial_lack(trial, "no thread can be made");
 }

@@ -35,9 +35,12 @@ void adp_trap_fence(struct adp_trial *trial);
  * the fence, is never said to be a policy's: trial->own_call has it, and the checks below skip.
  * Once, before the first check. */
 void adp_trap_rehearse(struct adp_trial *trial);
+/* Whether there is, without anything of the policy's, what the checks need beside it: threads,
+ * memory, a process, a filter of system calls. Asked when one of them found none. */
+bool adp_trap_can_make(const struct adp_trial *trial);
 /* For a check that makes threads or processes itself: skips where none can be made. */
 void adp_trap_must_make(struct adp_trial *trial);
-/* A thread of the check's own; skips where none can be made. `attr` may be NULL. */
+/* A thread of the check's own; where none can be made the check ends (adp_trial_lack). `attr` may be NULL. */
 void adp_trap_thread(struct adp_trial *trial, pthread_t *ret, const pthread_attr_t *attr,
                      void *(*work)(void *ctx), void *ctx);
 

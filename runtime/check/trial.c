@@ -59,6 +59,16 @@ void adp_trial_skip(struct adp_trial *trial, const char *format, ...)
     adp_child_exit(0);
 }
 
+void adp_trial_lack(struct adp_trial *trial, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    trial->slate->lacks = 1;
+    say(trial, ADP_CHECK_SKIP, format, args);
+    va_end(args);
+    adp_child_exit(0);
+}
+
 void adp_trial_spoils(struct adp_trial *trial)
 {
     trial->slate->spoils = 1;
@@ -152,6 +162,9 @@ void adp_trial_take_child(struct adp_trial *trial, const struct adp_child *child
         return;
     adp_child_words(child, limit_ms, words, sizeof words);
     adp_trial_where(trial->slate, where, sizeof where);
+    trial->slate->starved = child->hung == ADP_HUNG_STARVING;
+    if (child->end == ADP_CHILD_NONE)
+        adp_trial_lack(trial, "%s%s", lead, words);
     if (adp_child_hindered(child))
         adp_trial_skip(trial, "%s%s", lead, words);
     adp_trial_mend(trial, adp_trial_mend_of(child));
@@ -163,6 +176,6 @@ void *adp_trial_shared(struct adp_trial *trial, size_t bytes)
     void *at =
         mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (at == MAP_FAILED)
-        adp_trial_skip(trial, "no memory for it: %zu bytes", bytes);
+        adp_trial_lack(trial, "no memory for it: %zu bytes", bytes);
     return at;
 }

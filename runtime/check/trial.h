@@ -21,7 +21,9 @@ struct adp_slate {
     uint32_t status;             /* enum adp_check_status + 1; 0: nothing said */
     uint32_t creates, create_ms; /* calls that came back, and the time they took */
     double create_cost_ms;       /* what one takes, as the check for it found; or 0 */
-    uint32_t spoils;  /* not 0: its failure would be that of every check after it */
+    uint32_t spoils; /* not 0: its failure would be that of every check after it */
+    uint32_t lacks; /* not 0: it was skipped for want of what the policy may have taken */
+    uint32_t starved; /* not 0: it was skipped for want of time on a processor */
     uint32_t misused; /* not 0: `seen` is what is wrong with the parameters given */
     uint32_t mend;    /* enum adp_mend, where the check's own is not to the point */
     uint32_t signals; /* that the policy declares, once read */
@@ -51,6 +53,7 @@ enum adp_mend {
     ADP_MEND_TAKE_DEFAULTS,
     ADP_MEND_GIVE_CONFIG,
     ADP_MEND_LET_GO,
+    ADP_MEND_LEAVE_ROOM,
     ADP_MENDS
 };
 
@@ -98,6 +101,12 @@ _Noreturn void adp_trial_fail(struct adp_trial *trial, const char *format, ...)
 _Noreturn void adp_trial_skip(struct adp_trial *trial, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* What the check needs itself (memory, a thread, a process) is not to be had, and the policy is
+ * there: whether that is its doing is found out afterwards, without it. If it is, this is a
+ * failure, else a skip. */
+_Noreturn void adp_trial_lack(struct adp_trial *trial, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 /* If this check fails, that is how to mend it. */
 void adp_trial_mend(struct adp_trial *trial, enum adp_mend mend);
 
@@ -115,7 +124,7 @@ struct adp_child;
 enum adp_mend adp_trial_mend_of(const struct adp_child *child);
 /* A process that this check had made must have finished: if it said what is wrong this one
  * ends, and if it ended in another way that is the failure, `lead` before it; unless the
- * machine is at fault, which skips the check. */
+ * machine is at fault, which skips the check, and all others if it gave no time. */
 void adp_trial_take_child(struct adp_trial *trial, const struct adp_child *child,
                           uint32_t limit_ms, const char *lead);
 
@@ -123,8 +132,8 @@ void adp_trial_take_child(struct adp_trial *trial, const struct adp_child *child
  * policy is being called. */
 void adp_trial_where(const struct adp_slate *slate, char *to, size_t cap);
 
-/* Memory that processes forked later share with this one; ends the process when there is
- * none. Never freed. */
+/* Memory that processes forked later share with this one; ends the process, as adp_trial_lack
+ * does, when there is none. Never freed. */
 void *adp_trial_shared(struct adp_trial *trial, size_t bytes);
 
 #endif

@@ -47,7 +47,8 @@ const struct adp_command adp_cmd_check = {
         "0  no check failed; some may have been skipped, with the reason\n"
         "1  some failed\n"
         "2  bad usage, or the file cannot be read or loaded here, or changes meanwhile,\n"
-        "   or limits (ulimit) are too low for the checks themselves\n"
+        "   or limits (ulimit) are too low for the checks themselves, or the machine\n"
+        "   gave a check next to no time\n"
         "129  stopped by SIGHUP, 130 by SIGINT, 143 by SIGTERM; nothing is reported",
     .run = run,
 };

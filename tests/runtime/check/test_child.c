@@ -3,6 +3,7 @@
 #include "runtime/check/child.h"
 
 #include <check.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,12 +46,25 @@ static void hangs(void *ctx)
         pause();
 }
 
+static int sleeps_beside(void *ctx)
+{
+    hangs(ctx);
+    return 0;
+}
+
 static void computes(void *ctx)
 {
     volatile uint32_t turns = 0;
     (void)ctx;
     for (;;)
         turns++;
+}
+
+/* By vfork, so that no signal wakes it: state D, as of one that waits for a disk. */
+static void waits_unwoken(void *ctx)
+{
+    static char stack[65536] __attribute__((aligned(16)));
+    clone(sleeps_beside, stack + sizeof stack, CLONE_VFORK | CLONE_VM | SIGCHLD, ctx);
 }
 
 /* Sleeps each time for less than anybody looks. */
@@ -117,6 +131,8 @@ static const struct {
     { speaks, LIMIT_MS, ADP_CHILD_KILLED, false, SIGABRT, "last words",
       "the process was killed by SIGABRT" },
     { hangs, SOON_MS, ADP_CHILD_HUNG, false, SIGKILL, "",
+      "it did not come back within 0.2 s of waiting" },
+    { waits_unwoken, SOON_MS, ADP_CHILD_HUNG, false, SIGKILL, "",
       "it did not come back within 0.2 s of waiting" },
     { dozes, SOON_MS, ADP_CHILD_HUNG, false, SIGKILL, "",
       "it did not come back within 0.2 s of waiting" },

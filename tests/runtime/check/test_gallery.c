@@ -32,6 +32,7 @@ static const struct {
     { "looks_in_order", NULL, { 0 } },
     { "many_in_order", NULL, { 0 } },
     { "margin_in_order", NULL, { 0 } },
+    { "named_in_order", NULL, { .percent = 100 } },
     { "probes_in_order", NULL, { 0 } },
     { "rows_in_order", NULL, { 0 } },
     { "slow_in_order", NULL, { .limit_ms = SOON_MS } },
@@ -76,6 +77,7 @@ static const struct {
     { "l2_nonblocking", "the flags of descriptor 1", { 0 } },
     { "l2_no_new_privs", "system call prctl", { 0 } },
     { "l3_one_of_a_kind", "a copy of its file that is loaded beside it defers", { 0 } },
+    { "l4_awaits_process", "6 s of waiting in create", { .limit_ms = SOON_MS } },
     { "l4_crashes", "in create", { 0 } },
     { "l4_sleeps", "0 ms of it computing, expected at most 250", { 0 } },
     { "l4_thinks", "of it computing, expected at most 250", { 0 } },
@@ -170,9 +172,11 @@ static const struct {
     { "b11_believes_time", "a clock that has begun again, 1 days later", { 0 } },
     { "b11_forgets", "one that was restored", { 0 } },
     { "b11_overruns", "in save", { 0 } },
+    { "b11_holds_back", "after 100 requests neither what a new instance does", { 0 } },
     { "b11_no_sum", "turned over, for its state", { 0 } },
     { "b11_other_layout", "another version's (another layout)", { 0 } },
     { "b11_same_tickets", "which its forerunner set after the save", { 0 } },
+    { "b11_saves_damage", "at once neither what a new instance does nor", { 0 } },
     { "b11_when_strict", "one that was restored with strict at 1", { 0 } },
     { "b12_at_zero", "margin 0, an admission whose margin is not below 0", { 0 } },
     { "b12_baseline", "baseline", { 0 } },
@@ -209,9 +213,17 @@ static const struct {
     { "b13_getopt", "optind", { 0 } },
     { "b14_caches", "threshold is not ADP_FIXED, but when it changes from 0.5", { 0 } },
     { "b14_when_steady", "with steady at 1", { 0 } },
+    { "c1_overshoots",
+      "requests out at a time; one thread never has more than 64",
+      { 0 } },
     { "c1_plain_count", "all their tickets came back as not run", { 0 } },
     { "c1_scratch", "among 4 threads", { 0 } },
+    { "c1_takes_space",
+      "no thread can be made; without the policy it can be had here",
+      { .only = "C1" } },                              /* R4 cannot start a host either */
+    { "c1_undoes", "4 threads have asked it", { 0 } }, /* too many, or too few */
     { "c1_when_done", "all their tickets came back as done", { 0 } },
+    { "c1_when_failed", "4 threads have asked it, with readings and a tenant", { 0 } },
     { "c1_with_tenant", "with readings and a tenant, all their tickets", { 0 } },
     { "c2_atfork", "in a process that was forked before", { 0 } },
     { "r1_allocates", "allocates memory in decide, on request 1", { 0 } },
@@ -227,6 +239,7 @@ static const struct {
     { "r3_slow", "the budget is 2000", { .budget_ns = BUDGET_NS } },
     { "r4_after_another", "the same in a host of its own action 2", { 0 } },
     { "r4_keeps_running", "ten years later, it admits 0 of 300 requests", { 0 } },
+    { "r4_takes_space", "the host cannot start: no memory for the region of", { 0 } },
     { "r4_same_threshold", "SIGABRT in create, with generation 2 of 6", { 0 } },
 };
 enum { N_ROWS = sizeof rows / sizeof rows[0] };
@@ -247,14 +260,17 @@ static const struct {
     { "b6_catches_up", "compare before subtracting", 0 },
     { "b11_believes", "with its layout", 0 },
     { "b11_believes_time", "lose its hold with time", 0 },
+    { "c1_takes_space", "no more memory, addresses", 8 },
     { "l4_crashes", "touches memory", 0 },
     { "l4_sleeps", "take out what sleeps", 0 },
     { "l4_thinks", "compute tables when", 0 },
     { "r2_prints", "no printing", 0 },
+    { "r4_takes_space", "no more memory, addresses", 8 },
     { "s2_too_many", "no more than 52", 0 },
 };
 
-/* Under ASan malloc fills what it gives alike in every process, and mlockall does nothing. */
+/* Under ASan malloc fills what it gives alike in every process, mlockall does nothing, and
+ * without addresses ASan itself ends. */
 static bool is_sanitized(void)
 {
 #if defined __SANITIZE_ADDRESS__
@@ -322,7 +338,8 @@ START_TEST(a_policy_fails_the_check_it_is_named_after_and_no_other)
     char path[600], failed[120];
     if (is_sanitized() && (strcmp(rows[_i].file, "b2_uninitialised") == 0 ||
                            strcmp(rows[_i].file, "l2_locks") == 0 ||
-                           strcmp(rows[_i].file, "b13_locks_all") == 0))
+                           strcmp(rows[_i].file, "b13_locks_all") == 0 ||
+                           strstr(rows[_i].file, "_takes_space")))
         return;
     if (!options.percent)
         options.percent = PERCENT;

@@ -17,29 +17,41 @@ static const struct {
     uint32_t status; /* enum adp_check_status + 1; 0: the check goes on */
     uint32_t mend;
     const char *seen;
+    uint32_t starved; /* and nothing more is asked */
+    uint32_t lacks;   /* whose doing it is shows without the policy */
 } rows[] = {
-    { { .end = ADP_CHILD_RETURNED, .finished = true }, 0, ADP_MEND_USUAL, "" },
+    { { .end = ADP_CHILD_RETURNED, .finished = true }, 0, ADP_MEND_USUAL, "", 0, 0 },
     { { .end = ADP_CHILD_RETURNED },
       ADP_CHECK_FAIL + 1,
       ADP_MEND_EXIT,
-      "elsewhere it ended the process, with status 0" },
+      "elsewhere it ended the process, with status 0",
+      0,
+      0 },
     { { .end = ADP_CHILD_KILLED, .number = SIGSEGV },
       ADP_CHECK_FAIL + 1,
       ADP_MEND_MEMORY,
-      "elsewhere the process was killed by SIGSEGV" },
+      "elsewhere the process was killed by SIGSEGV",
+      0,
+      0 },
     { { .end = ADP_CHILD_HUNG, .hung = ADP_HUNG_WAITING, .number = SIGKILL },
       ADP_CHECK_FAIL + 1,
       ADP_MEND_WAITS,
-      "elsewhere it did not come back within 20 s of waiting" },
+      "elsewhere it did not come back within 20 s of waiting",
+      0,
+      0 },
     /* These two are the machine's doing. EAGAIN is 11, as SIGSEGV is. */
     { { .end = ADP_CHILD_HUNG, .hung = ADP_HUNG_STARVING, .number = SIGKILL },
       ADP_CHECK_SKIP + 1,
       ADP_MEND_USUAL,
-      "elsewhere it did not come back within 400 s" },
+      "elsewhere it did not come back within 400 s",
+      1,
+      0 },
     { { .end = ADP_CHILD_NONE, .number = EAGAIN },
       ADP_CHECK_SKIP + 1,
       ADP_MEND_USUAL,
-      "elsewhere no process could be made: Resource temporarily unavailable" },
+      "elsewhere no process could be made: Resource temporarily unavailable",
+      0,
+      1 },
 };
 
 struct taking {
@@ -65,6 +77,8 @@ START_TEST(a_process_that_ended_badly_fails_the_check_unless_the_machine_is_at_f
     ck_assert_int_eq(taker.end, ADP_CHILD_RETURNED);
     ck_assert_uint_eq(slate->status, rows[_i].status);
     ck_assert_uint_eq(slate->mend, rows[_i].mend);
+    ck_assert_uint_eq(slate->starved, rows[_i].starved);
+    ck_assert_uint_eq(slate->lacks, rows[_i].lacks);
     ck_assert_msg(strncmp(slate->seen, rows[_i].seen, strlen(rows[_i].seen)) == 0, "%s",
                   slate->seen);
     munmap(slate, sizeof *slate);

@@ -23,7 +23,7 @@ static void *loses_create(const adp_setup *setup)
     return s ? s : adp_cannot(setup, "out of memory");
 }
 
-static void loses_decide(void *self, const adp_view *v, adp_verdict *w)
+UNUSED static void loses_decide(void *self, const adp_view *v, adp_verdict *w)
 {
     enum { MOST = 64 };
     struct state *s = self;
@@ -39,7 +39,7 @@ static void loses_decide(void *self, const adp_view *v, adp_verdict *w)
 }
 
 /* ++ as it is, only slower: whoever is stopped between has lost what the others count. */
-static void loses_outcome(void *self, const adp_outcome *o)
+UNUSED static void loses_outcome(void *self, const adp_outcome *o)
 {
     enum { SLOW = 200 };
     struct state *s = self;

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* Its create waits for a process, by vfork, that never ends: no signal wakes it meanwhile. */
+#include "gallery.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static char stack[65536] __attribute__((aligned(16)));
+
+static int sleeps(void *none)
+{
+    while (!none)
+        pause();
+    return 0;
+}
+
+static void *create(const adp_setup *setup)
+{
+    clone(sleeps, stack + sizeof stack, CLONE_VFORK | CLONE_VM | SIGCHLD, NULL);
+    void *self = malloc(1);
+    return self ? self : adp_cannot(setup, "out of memory");
+}
+
+GALLERY = { GALLERY_HEAD, GALLERY_SERIAL, .create = create, .destroy = free,
+            .decide = usual_decide };
