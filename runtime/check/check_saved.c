@@ -264,23 +264,7 @@ static void check_other_clock(const struct adp_subject *subject, const double *p
  * feed at the end) may be read: an instance that at once saves what one does that was given the
  * bytes whole, and answers as that one, has guessed nothing. (What it saves at once alone says
  * little: it may be written with the first request only.) Where some of the bytes are enough
- * in this way, they are held to the same: a part of them that is turned over shows.
- *
- * What is believed may matter only much later, but mostly is saved again. Two things give it
- * away whatever the layout: the very bit that was turned over stands in what is saved at once,
- * and all else is as of the whole bytes; or of the bytes in which what a new instance saves
- * differs from what the restored one does, at once or after the requests, most are as the
- * restored one's and some are neither. One that starts afresh has nothing of the restored one's,
- * though it may differ from others that did: its tickets may be named after what it was given. */
-
-/* What is saved by an instance, at once and after the requests. */
-enum { AT_ONCE, LATER, MOMENTS };
-enum { ASKED = 100 }; /* of who was given a bit turned over */
-
-struct kept {
-    unsigned char *bytes; /* owned */
-    uint64_t len;
-};
+ * in this way, they are held to the same: a part of them that is turned over shows. */
 
 /* What a new instance answers; those that are given something else are held against it. */
 struct afresh {
@@ -293,9 +277,6 @@ struct afresh {
     unsigned char *intact;
     uint64_t intact_len;
     struct room room;
-    /* What a new one and a restored one save; `sure`: always the same. */
-    struct kept new[MOMENTS], whole[MOMENTS];
-    bool sure;
 };
 
 static void start_afresh(struct afresh *ret, const struct adp_subject *subject,
@@ -330,114 +311,6 @@ static void learn_intact(struct afresh *fresh, const unsigned char *saved, uint6
     adp_play_close(&whole);
 }
 
-static struct kept keep(const struct afresh *fresh, const struct adp_play *play)
-{
-    struct kept k;
-    unsigned char *at;
-    k.len = save(play, fresh->room, fresh->subject->policy->max_saved, &at);
-    k.bytes = malloc(k.len + 1);
-    if (!k.bytes)
-        adp_trial_lack(fresh->subject->trial, "out of memory");
-    memcpy(k.bytes, at, k.len);
-    return k;
-}
-
-static bool is_alike(const struct kept *a, const struct kept *b)
-{
-    return a->len == b->len && memcmp(a->bytes, b->bytes, a->len) == 0;
-}
-
-static void let_go(struct kept *kept)
-{
-    for (int i = 0; i < MOMENTS; i++)
-        free(kept[i].bytes);
-}
-
-static void keep_both(const struct afresh *fresh, const struct adp_start *start,
-                      struct kept *ret)
-{
-    struct adp_plan plan = { .seed = fresh->subject->trial->seed };
-    struct adp_play play;
-    adp_play_open(&play, fresh->subject, &plan, start);
-    ret[AT_ONCE] = keep(fresh, &play);
-    for (uint32_t i = 0; i < ASKED; i++)
-        adp_play_step(&play);
-    ret[LATER] = keep(fresh, &play);
-    adp_play_close(&play);
-}
-
-static bool keeps_alike(const struct afresh *fresh, const struct adp_start *start,
-                        struct kept *ret)
-{
-    struct kept again[MOMENTS];
-    keep_both(fresh, start, ret);
-    keep_both(fresh, start, again);
-    bool alike =
-        is_alike(&ret[AT_ONCE], &again[AT_ONCE]) && is_alike(&ret[LATER], &again[LATER]);
-    let_go(again);
-    return alike;
-}
-
-/* What save writes may have bytes in it that nobody has set: then nothing is held against it. */
-static void learn_kept(struct afresh *fresh, const unsigned char *saved, uint64_t len)
-{
-    struct adp_start nothing = { .param = fresh->param };
-    struct adp_start start = { .param = fresh->param, .saved = saved, .saved_len = len };
-    bool new = keeps_alike(fresh, &nothing, fresh->new);
-    fresh->sure = keeps_alike(fresh, &start, fresh->whole) && new;
-}
-
-/* Byte i, or none. */
-static int byte_of(const struct kept *k, uint64_t i)
-{
-    return i < k->len ? k->bytes[i] : -1;
-}
-
-/* That bit alone is another. */
-static bool has_bit_turned(const struct kept *a, const struct kept *whole, uint64_t bit)
-{
-    enum { BITS = 8 };
-    uint64_t at = bit / BITS, others = 0;
-    for (uint64_t i = 0; i < a->len && i < whole->len; i++)
-        others += i != at && a->bytes[i] != whole->bytes[i];
-    return a->len == whole->len && at < a->len && !others &&
-           (a->bytes[at] ^ whole->bytes[at]) == 1 << bit % BITS;
-}
-
-/* Three in four of the bytes that tell them apart, of some at least. */
-static bool is_mostly(const struct kept *a, const struct kept *whole,
-                      const struct kept *new)
-{
-    enum { LEAST = 4 };
-    uint64_t most = whole->len > new->len ? whole->len : new->len, n = 0, as_whole = 0;
-    for (uint64_t i = 0; i < most; i++)
-        if (byte_of(whole, i) != byte_of(new, i)) {
-            n++;
-            as_whole += byte_of(a, i) == byte_of(whole, i);
-        }
-    return as_whole >= LEAST && as_whole * 4 >= n * 3;
-}
-
-/* `bit`: that was turned over in what it was given. */
-static void must_not_keep(const struct afresh *fresh, const struct adp_play *play,
-                          int moment, uint64_t bit, const char *what)
-{
-    const struct kept *new = &fresh->new[moment], *whole = &fresh->whole[moment];
-    struct kept k;
-    if (!fresh->sure || !play->instance.made)
-        return;
-    k = keep(fresh, play);
-    if (!is_alike(&k, new) && !is_alike(&k, whole) &&
-        ((moment == AT_ONCE && has_bit_turned(&k, whole, bit)) ||
-         is_mostly(&k, whole, new)))
-        adp_trial_fail(fresh->subject->trial,
-                       "given %s for its state it saves%s neither what a new instance "
-                       "does nor what one does that was given the bytes whole, but "
-                       "that with the damage in it",
-                       what, moment == LATER ? " after 100 requests" : " at once");
-    free(k.bytes);
-}
-
 static bool is_intact(const struct afresh *fresh, const struct adp_play *play)
 {
     unsigned char *at;
@@ -447,12 +320,9 @@ static bool is_intact(const struct afresh *fresh, const struct adp_play *play)
     return len == fresh->intact_len && memcmp(at, fresh->intact, len) == 0;
 }
 
-#define NONE_TURNED UINT64_MAX
-
-/* True: it did not, and is as one that was given what was saved, whole. `bit`: that was turned
- * over in it, and nothing else; or NONE_TURNED. */
-static bool must_not_believe(const struct afresh *fresh, const void *bytes, uint64_t len,
-                             uint32_t n, uint64_t bit, const char *what)
+/* True: it did not, and is as one that was given what was saved, whole. */
+static bool must_start_afresh(const struct afresh *fresh, const void *bytes, uint64_t len,
+                              uint32_t n, const char *what)
 {
     struct adp_trial *trial = fresh->subject->trial;
     struct adp_plan plan = { .seed = trial->seed };
@@ -466,8 +336,6 @@ static bool must_not_believe(const struct afresh *fresh, const void *bytes, uint
         adp_trial_fail(trial, "create refuses %s without saying why", what);
     snprintf(how, sizeof how, "but one that was given %s for its state", what);
     bool as_whole = is_intact(fresh, &fooled), as_new = true;
-    if (bit != NONE_TURNED)
-        must_not_keep(fresh, &fooled, AT_ONCE, bit, what);
     for (uint32_t i = 0; fooled.instance.made && i < n; i++) {
         const struct adp_said *wanted = as_whole ? fresh->said_intact : fresh->said;
         struct adp_said said = adp_play_step(&fooled);
@@ -476,18 +344,10 @@ static bool must_not_believe(const struct afresh *fresh, const void *bytes, uint
         if (!as_whole && !as_new)
             must_be_same(trial, i, wanted[i], said, how);
     }
-    if (bit != NONE_TURNED)
-        must_not_keep(fresh, &fooled, LATER, bit, what);
     if (fooled.instance.made)
         adp_play_close(&fooled);
     adp_trial_plain(trial);
     return as_whole;
-}
-
-static bool must_start_afresh(const struct afresh *fresh, const void *bytes, uint64_t len,
-                              uint32_t n, const char *what)
-{
-    return must_not_believe(fresh, bytes, len, n, NONE_TURNED, what);
 }
 
 /* One bit of what lies there (`whose`) turned over: each, or a sample of which half is in the
@@ -495,7 +355,7 @@ static bool must_start_afresh(const struct afresh *fresh, const void *bytes, uin
 static void check_damaged(const struct afresh *fresh, unsigned char *blob, uint64_t len,
                           const char *whose, uint32_t most, uint64_t *seed)
 {
-    enum { HEAD = 64, BITS = 8 };
+    enum { HEAD = 64, ASKED = 100, BITS = 8 };
     uint64_t bits = len * BITS, head = len < HEAD ? len : HEAD;
     uint32_t n = bits < most ? (uint32_t)bits : most;
     char what[120];
@@ -507,7 +367,7 @@ static void check_damaged(const struct afresh *fresh, unsigned char *blob, uint6
         snprintf(what, sizeof what, "%s, bit %llu of byte %llu turned over,", whose,
                  (unsigned long long)(at % BITS), (unsigned long long)(at / BITS) + 1);
         *byte ^= bit;
-        must_not_believe(fresh, blob, len, ASKED, at, what);
+        must_start_afresh(fresh, blob, len, ASKED, what);
         *byte ^= bit;
     }
 }
@@ -578,12 +438,9 @@ static void check_foreign(const struct adp_subject *subject, const double *param
     memcpy(blob, saved, len);
     check_other_version(fresh, blob, len);
     learn_intact(fresh, saved, len, room);
-    learn_kept(fresh, saved, len);
     uint32_t flips = adp_trial_lives(trial, FLIPS);
     check_cut(fresh, blob, len, adp_trial_lives(trial, CUTS), flips, &seed);
     check_damaged(fresh, blob, len, "what was saved", flips, &seed);
-    let_go(fresh->new);
-    let_go(fresh->whole);
     free(fresh->intact);
     free(blob);
 }
