@@ -179,6 +179,8 @@ struct adp_moment {
     const struct adp_str *replicas; /* only series of these (core/replicas.h), "" being */
     uint32_t n_replicas; /* those without a target; 0: all series. With renames */
                          /* ADP_MAX_REPLICAS + 1 at most; more: TOO_MANY */
+    bool
+        apart; /* what a function is made of is paired and chosen in each replica by itself */
     bool dated; /* series with a time of their own outside of these two are STALE */
     double oldest_s, newest_s;
 };
@@ -193,9 +195,13 @@ bool adp_expr_leads(const struct adp_expr *expr, uint32_t i);
 bool adp_expr_supplied(const struct adp_expr *expr, const struct adp_moment *moment,
                        const char **ret_missing);
 
-/* True where an either() takes one side for all series at once, since a side has no labels:
- * read from several targets together it would leave out who has the other side only. [any] */
-bool adp_expr_chooses_once(const struct adp_expr *expr);
+/* True where it makes one number of whatever it is read from, since nothing of it is left
+ * outside of sum, max, min, mean, share and quantile; not where an either() takes one of two such
+ * for all series at once, and so would leave out the targets that have the other only. [any] */
+bool adp_expr_totals(const struct adp_expr *expr);
+/* True where of share() and quantile() only, which put several targets together: parts and
+ * wholes are summed over all of them, buckets merged. [any] */
+bool adp_expr_merges(const struct adp_expr *expr);
 
 struct adp_value {
     double value;             /* garbage unless the return is ADP_WHY_PRESENT */

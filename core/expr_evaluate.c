@@ -9,7 +9,8 @@
  *     result is written over its operands.
  *  2. An element without a reason is finite.
  *  3. Elements of one vector come from one selector, or from two of which one stands in for
- *     the other (either), or are one element without labels. They are no more than `series`.
+ *     the other (either), or are one element without labels; where replicas are read apart, one of
+ *     each. They are no more than `series`.
  */
 #include "core/dictionary.h"
 #include "core/expr_program.h"
@@ -1426,6 +1427,71 @@ static enum adp_why run_step(struct run *run, const struct adp_step *step)
     }
 }
 
+/* Puts the top vector behind the one below it, which ends where it begins. */
+static enum adp_why append_top(struct run *run)
+{
+    struct vector last = *top(run);
+    run->scratch->n_vectors--;
+    struct vector *v = top(run);
+    if (!v->n && v->empty == ADP_WHY_NEVER_SUPPLIED)
+        v->empty = last.empty;
+    v->n += last.n;
+    return v->n > run->scratch->series ? ADP_WHY_TOO_MANY : ADP_WHY_PRESENT;
+}
+
+/* The steps from `first` on that the function at `until` takes, of one replica. */
+static enum adp_why run_operands(struct run *run, uint32_t first, uint32_t until)
+{
+    enum adp_why why = ADP_WHY_PRESENT;
+    for (uint32_t i = first; i < until && why == ADP_WHY_PRESENT; i++)
+        why = run_step(run, &run->expr->steps[i]);
+    if (why == ADP_WHY_PRESENT && run->expr->steps[until].kind == ADP_STEP_SHARE)
+        operate(run, ADP_STEP_SHARE);
+    return why;
+}
+
+/* A function of all replicas, of what each of them has for it by itself: a lone series of one
+ * of them pairs with all of its own, and with nobody else's. */
+static enum adp_why run_apart(struct run *run, uint32_t first, uint32_t until)
+{
+    const struct adp_moment *all = run->moment;
+    const struct adp_step *function = &run->expr->steps[until];
+    struct adp_moment one = *all;
+    enum adp_why why = ADP_WHY_PRESENT;
+    one.n_replicas = 1;
+    run->moment = &one;
+    push(run);
+    for (uint32_t i = 0; i < all->n_replicas && why == ADP_WHY_PRESENT; i++) {
+        one.replicas = &all->replicas[i];
+        run->replica = 0;
+        why = run_operands(run, first, until);
+        if (why == ADP_WHY_PRESENT)
+            why = append_top(run);
+    }
+    run->moment = all;
+    if (why != ADP_WHY_PRESENT)
+        return why;
+    if (function->kind == ADP_STEP_SHARE)
+        fold_shares(run);
+    else
+        fold_top(run, function->fold);
+    return ADP_WHY_PRESENT;
+}
+
+static enum adp_why run_steps(struct run *run)
+{
+    const struct adp_expr *expr = run->expr;
+    for (uint32_t i = 0; i < expr->n_steps; i++) {
+        uint32_t until = run->moment->apart ? expr->steps[i].until : 0;
+        enum adp_why why =
+            until ? run_apart(run, i, until) : run_step(run, &expr->steps[i]);
+        if (why != ADP_WHY_PRESENT)
+            return why;
+        i = until ? until : i;
+    }
+    return ADP_WHY_PRESENT;
+}
+
 /* Field by field, and of `differ` its end only: most of it is never looked at. */
 static void clear_value(struct adp_value *v)
 {
@@ -1454,11 +1520,9 @@ enum adp_why adp_expr_evaluate(const struct adp_expr *expr,
         return ADP_WHY_NO_SNAPSHOT;
     scratch->used = 0;
     scratch->n_vectors = 0;
-    for (uint32_t i = 0; i < expr->n_steps; i++) {
-        enum adp_why why = run_step(&run, &expr->steps[i]);
-        if (why != ADP_WHY_PRESENT)
-            return not_judged(ret, why);
-    }
+    enum adp_why why = run_steps(&run);
+    if (why != ADP_WHY_PRESENT)
+        return not_judged(ret, why);
     if (!run.any)
         return not_judged(ret, ADP_WHY_NEVER_SUPPLIED);
     return settle(&run, aggregate, lo, hi);

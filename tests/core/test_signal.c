@@ -805,6 +805,28 @@ static const struct {
       "} 200\n"
       "vllm:prefix_cache_hits_total{" B "} 0\nvllm:prefix_cache_queries_total{" B "} 0\n",
       0, 0.175, 1, 0, NULL, 1 },
+    { "a target's requests that no engine has yet are added to each of its own",
+      "queue_depth", /* (5 + 4) + (6 + 4), and (7 + 1) + (8 + 1) */
+      "lmdeploy:num_requests_waiting{" A ",engine=\"0\"} 5\n"
+      "lmdeploy:num_requests_waiting{" A ",engine=\"1\"} 6\n"
+      "lmdeploy:num_api_requests_waiting{" A "} 4\n"
+      "lmdeploy:num_requests_waiting{" B ",engine=\"0\"} 7\n"
+      "lmdeploy:num_requests_waiting{" B ",engine=\"1\"} 8\n"
+      "lmdeploy:num_api_requests_waiting{" B "} 1\n",
+      NULL, 0, 36, 4, 0,
+      "lmdeploy:num_requests_waiting + lmdeploy:num_api_requests_waiting", 1 },
+    { "parts pair with wholes within their target", "prefix_hit_rate",
+      /* (60 + 10) / (100 + 100) */
+      "sglang:cached_tokens_total{" A ",cache_source=\"d\"} 60\n"
+      "sglang:prompt_tokens_total{" A "} 100\nsglang:cache_hit_rate{" A "} 0.01\n"
+      "sglang:cached_tokens_total{" B ",cache_source=\"d\"} 10\n"
+      "sglang:prompt_tokens_total{" B "} 100\nsglang:cache_hit_rate{" B "} 0.01\n",
+      "sglang:cached_tokens_total{" A ",cache_source=\"d\"} 0\n"
+      "sglang:prompt_tokens_total{" A "} 0\n"
+      "sglang:cached_tokens_total{" B ",cache_source=\"d\"} 0\n"
+      "sglang:prompt_tokens_total{" B "} 0\n",
+      0, 0.35, 1, 0,
+      "share(delta(sglang:cached_tokens_total), delta(sglang:prompt_tokens_total))", 1 },
     { "a target without requests is not asked for its lifetime", "prefix_hit_rate",
       "vllm:prefix_cache_hits_total{" A "} 150\nvllm:prefix_cache_queries_total{" A
       "} 300\n"
@@ -960,6 +982,70 @@ static const struct {
       0,
       10,
       2 },
+    { "what is one of its target's is none of the pool's", /* 9 / 10 of a */
+      { "=x / y" },
+      { ADP_AGG_MAX },
+      "x{" A ",e=\"0\"} 5\nx{" A ",e=\"1\"} 9\ny{" A "} 10\nx{" B "} 2\ny{" B "} 10\n",
+      0,
+      0.9,
+      3 },
+    { "also where all are shaped so", /* 0.5 + 0.75 + 0.25 + 1 */
+      { "=x / y" },
+      { ADP_AGG_SUM },
+      "x{" A ",e=\"0\"} 2\nx{" A ",e=\"1\"} 3\ny{" A "} 4\n"
+      "x{" B ",e=\"0\"} 2\nx{" B ",e=\"1\"} 8\ny{" B "} 8\n",
+      0,
+      2.5,
+      4 },
+    { "and on what has no target", /* 0.5 + 0.75 + 0.25 */
+      { "=x / y" },
+      { ADP_AGG_SUM },
+      "x{" A ",e=\"0\"} 2\nx{" A ",e=\"1\"} 3\ny{" A "} 4\nx 2\ny 8\n",
+      0,
+      1.5,
+      3 },
+    { "and in a function of all", /* 0.5 + 0.75 + 0.25 */
+      { "=sum(x / y)" },
+      { ADP_AGG_NONE },
+      "x{" A ",e=\"0\"} 2\nx{" A ",e=\"1\"} 3\ny{" A "} 4\nx{" B "} 2\ny{" B "} 8\n",
+      0,
+      1.5,
+      1 },
+    { "several are ambiguous however they are paired",
+      { "=x / y" },
+      { ADP_AGG_NONE },
+      "x{" A ",e=\"0\"} 2\ny{" A "} 4\nx{" B ",e=\"0\"} 3\ny{" B "} 4\n",
+      ADP_WHY_AMBIGUOUS,
+      0,
+      0 },
+    { "functions are each target's own where an aggregate says what of them is",
+      { "=max(x) / max(y)" }, /* 9 / 10 of a, not 9 / 100 */
+      { ADP_AGG_MAX },
+      "x{" A ",e=\"0\"} 9\nx{" A ",e=\"1\"} 1\ny{" A "} 10\nx{" B "} 2\ny{" B "} 100\n",
+      0,
+      0.9,
+      2 },
+    { "and of all where nothing does", /* (2 + 6) / (10 + 6) */
+      { "=sum(x) / sum(y)" },
+      { ADP_AGG_NONE },
+      "x{" A "} 2\ny{" A "} 10\nx{" B "} 6\ny{" B "} 6\n",
+      0,
+      0.5,
+      1 },
+    { "a share of what is calculated is of all", /* (1 + 3) / (4 + 12) */
+      { "=100 * share(max(x), max(x) + y) / 100" },
+      { ADP_AGG_MEAN },
+      "x{" A "} 1\ny{" A ",e=\"0\"} 3\nx{" B "} 3\ny{" B ",e=\"0\"} 9\n",
+      0,
+      0.25,
+      1 },
+    { "but beside what is each target's own it is too", /* 10 * 1/4 + 20 * 3/4 */
+      { "=x * share(y, z)" },
+      { ADP_AGG_SUM },
+      "x{" A "} 10\ny{" A "} 1\nz{" A "} 4\nx{" B "} 20\ny{" B "} 3\nz{" B "} 4\n",
+      0,
+      17.5,
+      2 },
     { "metrics that no target has alone are put together",
       { "=sum(x) / sum(y)", "x" },
       { ADP_AGG_MAX, ADP_AGG_MAX },
@@ -992,6 +1078,153 @@ START_TEST(the_operators_sources_are_chosen_by_each_target_too)
         ck_assert_double_eq(r->value, pooled_own[_i].value);
     else
         ck_assert(!r->expires_ns && !r->sources);
+}
+END_TEST
+
+/* ---- pools of random shapes ---- */
+
+/* Small numbers, the same on every run. */
+static uint32_t dice_state;
+
+static uint32_t dice(uint32_t faces)
+{
+    dice_state = dice_state * 1664525u + 1013904223u;
+    return (dice_state >> 16) % faces;
+}
+
+static const char *const random_values[] = { "1", "2", "3", "5", "8", "12", "0", "NaN" };
+
+/* Up to three series of `metric`, with a label each or without, of the target whose label is
+ * given. */
+static void add_random_series(char *page, size_t size, const char *metric,
+                              const char *target)
+{
+    static const char *const labels[] = { "", "e=\"0\",", "e=\"1\",", "e=\"2\"," };
+    uint32_t which = dice(4) ? dice(16) : 1u << dice(4);
+    for (uint32_t i = 0; i < 4; i++)
+        if (which >> i & 1) {
+            size_t n = strlen(page);
+            snprintf(page + n, size - n, "%s{%s%s} %s\n", metric, labels[i], target,
+                     random_values[dice(COUNT(random_values))]);
+        }
+}
+
+static const char *const random_sources[] = { "x",
+                                              "=x / y",
+                                              "=x + y / z",
+                                              "=(x - y) / (x + z)",
+                                              "=either(x, y) * z",
+                                              "=either(sum(x), y)",
+                                              "=x / max(y)",
+                                              "=max(x) / max(y)",
+                                              "=sum(x / y) - min(z)",
+                                              "=x * share(y, z)" };
+
+/* What the targets' own readings come to. */
+static double expected_of(enum adp_aggregate how, const struct adp_reading *alone,
+                          uint32_t n, uint32_t *ret_taken)
+{
+    double value = 0;
+    uint32_t taken = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        double v = alone[i].value;
+        if (alone[i].why != ADP_WHY_PRESENT)
+            continue;
+        if (how == ADP_AGG_SUM)
+            value += v;
+        else if (how == ADP_AGG_MEAN)
+            value += v * alone[i].taken;
+        else if (!taken || (how == ADP_AGG_MAX ? v > value : v < value))
+            value = v;
+        taken += alone[i].taken;
+    }
+    *ret_taken = taken;
+    return how == ADP_AGG_MEAN && taken ? value / taken : value;
+}
+
+START_TEST(a_pools_value_follows_from_what_each_target_yields_alone)
+{
+    static const enum adp_aggregate hows[] = { ADP_AGG_SUM, ADP_AGG_MAX, ADP_AGG_MIN,
+                                               ADP_AGG_MEAN };
+    static const char *const targets[] = { A, B, "target=\"c\"", "" };
+    enum adp_aggregate how = hows[_i % COUNT(hows)];
+    uint32_t s, first, present = 0;
+    dice_state = (uint32_t)_i;
+    ck_assert_int_eq(adp_signals_add(set, "s", "x", -1000, 1000, SECOND, &s, NULL), 0);
+    add_source("s", random_sources[_i / COUNT(hows)], how);
+    add_source("s", "z", how);
+    ck_assert_int_eq(
+        adp_signals_add(set, "first", "x", -1000, 1000, SECOND, &first, NULL), 0);
+    add_source("first", random_sources[_i / COUNT(hows)], how);
+    for (int round = 0; round < 300; round++) {
+        char page[4096] = "", own[COUNT(targets)][1024] = { "" };
+        struct adp_reading alone[COUNT(targets)];
+        uint32_t n = 2 + dice(COUNT(targets) - 1), taken;
+        bool any = false;
+        for (uint32_t i = 0; i < n; i++) {
+            const char *target = targets[(i + (uint32_t)round) % COUNT(targets)];
+            add_random_series(own[i], sizeof own[i], "x", target);
+            add_random_series(own[i], sizeof own[i], "y", target);
+            add_random_series(own[i], sizeof own[i], "z", target);
+            strcat(page, own[i]);
+            alone[i] = *read_signal("s", own[i]);
+            any = any || readings[first].why != ADP_WHY_NEVER_SUPPLIED;
+        }
+        double expected = expected_of(how, alone, n, &taken);
+        const struct adp_reading *r = read_signal("s", page);
+        if (!any) /* then it is read across them */
+            continue;
+        ck_assert_msg((r->why == ADP_WHY_PRESENT) == (taken > 0), "%s of\n%s",
+                      adp_why_word(r->why), page);
+        if (!taken)
+            continue;
+        present++;
+        ck_assert_msg(fabs(r->value - expected) < 1e-9, "%g, expected %g, of\n%s",
+                      r->value, expected, page);
+        ck_assert_msg(r->taken == taken, "%u taken, expected %u, of\n%s", r->taken, taken,
+                      page);
+    }
+    ck_assert_uint_gt(present, 100);
+}
+END_TEST
+
+/* A pool of one target's copies is as that one; of sums so many times it. */
+static const char *const copied_sources[] = { "=share(x, y)", "=share(x, x + y)",
+                                              "=1 - share(x, max(y) + z)",
+                                              "=100 * share(either(x, y), z) / 100" };
+
+START_TEST(a_pool_of_copies_is_as_one_of_them)
+{
+    uint32_t s, present = 0;
+    dice_state = (uint32_t)_i;
+    ck_assert_int_eq(adp_signals_add(set, "s", "x", -1000, 1000, SECOND, &s, NULL), 0);
+    add_source("s", copied_sources[_i], ADP_AGG_MEAN);
+    for (int round = 0; round < 300; round++) {
+        char page[2048] = "", own[1024] = "";
+        for (char target = 'a'; target <= 'b'; target++) {
+            char label[] = "target=\"?\"";
+            uint32_t from = (uint32_t)(round * 7919);
+            label[8] = target;
+            dice_state = from;
+            own[0] = '\0';
+            add_random_series(own, sizeof own, "x", label);
+            add_random_series(own, sizeof own, "y", label);
+            add_random_series(own, sizeof own, "z", label);
+            strcat(page, own);
+        }
+        struct adp_reading alone = *read_signal("s", own);
+        if (alone.why == ADP_WHY_NEVER_SUPPLIED)
+            continue;
+        const struct adp_reading *r = read_signal("s", page);
+        ck_assert_msg(r->why == alone.why, "%s, alone %s, of\n%s", adp_why_word(r->why),
+                      adp_why_word(alone.why), page);
+        if (alone.why)
+            continue;
+        present++;
+        ck_assert_msg(fabs(r->value - alone.value) < 1e-9, "%g, alone %g, of\n%s",
+                      r->value, alone.value, page);
+    }
+    ck_assert_uint_gt(present, 50);
 }
 END_TEST
 
@@ -1650,6 +1883,9 @@ static TCase *reading(void)
                         COUNT(pooled));
     tcase_add_loop_test(t, the_operators_sources_are_chosen_by_each_target_too, 0,
                         COUNT(pooled_own));
+    tcase_add_loop_test(t, a_pools_value_follows_from_what_each_target_yields_alone, 0,
+                        4 * COUNT(random_sources));
+    tcase_add_loop_test(t, a_pool_of_copies_is_as_one_of_them, 0, COUNT(copied_sources));
     tcase_add_loop_test(t, each_target_of_a_pool_has_the_first_name_that_it_has, 0,
                         COUNT(pooled_names));
     tcase_add_loop_test(t, the_least_is_one_engines_of_those_that_are_counted, 0,
