@@ -204,10 +204,13 @@ bool adp_expr_totals(const struct adp_expr *expr);
 bool adp_expr_merges(const struct adp_expr *expr);
 
 struct adp_value {
-    double value;             /* garbage unless the return is ADP_WHY_PRESENT */
-    uint32_t taken;           /* series of the result that were used; LAST uses one */
-    uint32_t skipped;         /* series that were not, inside a function, for want of a */
-                              /* partner on either side, or at the end */
+    double value;     /* garbage unless the return is ADP_WHY_PRESENT */
+    uint32_t taken;   /* series of the result that were used; LAST uses one */
+    uint32_t weight;  /* how many values a mean of several sources counts it for: */
+                      /* replicas as one, a share as its pairs, a quantile as its */
+                      /* histograms, of which something was counted */
+    uint32_t skipped; /* series that were not, inside a function, for want of a */
+                      /* partner on either side, or at the end */
     enum adp_why skipped_why; /* why the first of them was not; PRESENT when none */
     uint32_t skipped_by[ADP_WHY_COUNT]; /* `skipped`, by reason */
     double bound;                       /* ABOVE_LAST_BOUND: that bound */

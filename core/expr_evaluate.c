@@ -40,6 +40,8 @@ struct element {
     uint64_t key; /* of its labels; only while vectors are joined, or series grouped */
     double le;    /* of a bucket; only in a quantile */
     enum adp_why why;
+    uint32_t
+        weight; /* how many a mean counts it for: of a share, pairs whose whole is not 0 */
     bool merged; /* its replica stands for it */
     bool has_time;
     bool counted; /* why is set, and what it stands for is among the skipped already */
@@ -258,6 +260,7 @@ static void apply(struct element *to, enum adp_step_kind kind, double a, double 
         bool sane = a >= 0 && a <= b;
         to->value = sane ? b : b != 0 ? a / b : a;
         to->part = a;
+        to->weight = b != 0;
         to->why = sane ? ADP_WHY_PRESENT : ADP_WHY_OUT_OF_RANGE;
         return;
     }
@@ -276,9 +279,13 @@ static void apply(struct element *to, enum adp_step_kind kind, double a, double 
 static struct element combine(enum adp_step_kind kind, struct element a, struct element b,
                               const struct element *labels)
 {
-    struct element result = { .series = labels->series, .from = labels->from };
+    struct element result = { .series = labels->series,
+                              .from = labels->from,
+                              .weight = 1 };
     add_time(&result, &a);
     add_time(&result, &b);
+    if (!labels->series)
+        result.weight = a.weight > b.weight ? a.weight : b.weight;
     if (a.why == ADP_WHY_PRESENT && b.why == ADP_WHY_PRESENT) {
         apply(&result, kind, a.value, b.value);
         result.growth = a.growth && b.growth && kind != ADP_STEP_DIVIDE;
@@ -709,6 +716,7 @@ static enum adp_why add_series(struct run *run, const struct adp_step *step,
             continue;
         struct element e = { .series = series,
                              .from = selector,
+                             .weight = 1,
                              .has_time = series->has_time,
                              .time_s = series->time_s,
                              .growth = step->kind != ADP_STEP_SERIES &&
@@ -1033,6 +1041,7 @@ static void merge_replicas(struct run *run, struct element *e, uint32_t n)
         if (e[i].value > e[first].value) {
             e[first].value = e[i].value;
             e[first].part = e[i].part;
+            e[first].weight = e[i].weight;
         }
         add_time(&e[first], &e[i]);
         e[i].merged = true;
@@ -1064,6 +1073,7 @@ static struct element fold(const struct element *e, uint32_t n, enum adp_aggrega
         }
         bool sums = how == ADP_AGG_SUM || how == ADP_AGG_MEAN;
         result.part += e[i].part;
+        result.weight += e[i].weight;
         if (used++ == 0 || how == ADP_AGG_LAST || how == ADP_AGG_ONLY)
             result.value = e[i].value;
         else if (sums)
@@ -1085,7 +1095,7 @@ static struct element fold(const struct element *e, uint32_t n, enum adp_aggrega
     return result;
 }
 
-static void fold_top(struct run *run, enum adp_aggregate how)
+static void fold_elements(struct run *run, enum adp_aggregate how)
 {
     struct vector v = *top(run);
     struct element *e = elements_of(run, &v);
@@ -1105,6 +1115,14 @@ static void fold_top(struct run *run, enum adp_aggregate how)
     set_length(run, 1, ADP_WHY_PRESENT);
 }
 
+/* The series of a function are one to what it stands in. */
+static void fold_top(struct run *run, enum adp_aggregate how)
+{
+    fold_elements(run, how);
+    if (top(run)->n)
+        elements_of(run, top(run))->weight = 1;
+}
+
 /* Makes one ratio of the pairs on top: each a whole, with its part. */
 static void fold_shares(struct run *run)
 {
@@ -1113,7 +1131,7 @@ static void fold_shares(struct run *run)
     for (uint32_t i = 0; i < n; i++)
         if (e[i].why == ADP_WHY_OUT_OF_RANGE && !e[i].counted)
             note_outside(run, e[i].value);
-    fold_top(run, ADP_AGG_SUM);
+    fold_elements(run, ADP_AGG_SUM);
     if (!n || e->why != ADP_WHY_PRESENT)
         return;
     apply(e, ADP_STEP_DIVIDE, e->part, e->value);
@@ -1275,6 +1293,7 @@ static void take_quantile(struct run *run, double q)
     } else if (result.why == ADP_WHY_PRESENT) {
         result.why = run->value->skipped_why;
     }
+    result.weight = histograms;
     if (result.why == ADP_WHY_PRESENT)
         set_value(&result, value);
     else
@@ -1387,6 +1406,7 @@ static enum adp_why settle(struct run *run, enum adp_aggregate how, double lo, d
     }
     value->value = result.value;
     value->taken = used;
+    value->weight = result.weight;
     value->has_time = result.has_time;
     value->time_s = result.time_s;
     return ADP_WHY_PRESENT;
@@ -1397,7 +1417,7 @@ static enum adp_why run_step(struct run *run, const struct adp_step *step)
     switch (step->kind) {
     case ADP_STEP_NUMBER:
         push(run);
-        return add_element(run, (struct element) { .value = step->number });
+        return add_element(run, (struct element) { .value = step->number, .weight = 1 });
     case ADP_STEP_SERIES:
     case ADP_STEP_DELTA:
     case ADP_STEP_RATE:
@@ -1496,7 +1516,7 @@ static enum adp_why run_steps(struct run *run)
 static void clear_value(struct adp_value *v)
 {
     v->value = v->bound = v->time_s = 0;
-    v->taken = v->skipped = 0;
+    v->taken = v->weight = v->skipped = 0;
     v->skipped_why = ADP_WHY_PRESENT;
     for (int i = 0; i < ADP_WHY_COUNT; i++)
         v->skipped_by[i] = 0;

@@ -467,7 +467,7 @@ static void start(struct adp_reading *ret, enum adp_why why, int32_t source)
     ret->source = source;
     ret->value = ret->age_s = ret->bound = ret->outside = 0;
     ret->expires_ns = ret->sources = 0;
-    ret->taken = ret->skipped = 0;
+    ret->taken = ret->weight = ret->skipped = 0;
     ret->skipped_why = ADP_WHY_PRESENT;
     for (int i = 0; i < ADP_WHY_COUNT; i++)
         ret->skipped_by[i] = 0;
@@ -492,6 +492,7 @@ static bool ask(const struct signal *signal, uint32_t source,
     if (why == ADP_WHY_STALE && value.has_time)
         ret->age_s = wall_s - value.time_s;
     ret->taken = value.taken;
+    ret->weight = value.weight;
     ret->skipped = value.skipped;
     ret->skipped_why = value.skipped_why;
     ret->bound = value.bound;
@@ -612,7 +613,8 @@ static double combined(enum adp_aggregate how, const struct adp_reading *a,
     case ADP_AGG_SUM:
         return a->value + b->value;
     case ADP_AGG_MEAN:
-        return (a->value * a->taken + b->value * b->taken) / (a->taken + b->taken);
+        return (a->value * a->weight + b->value * b->weight) /
+               ((double)a->weight + b->weight);
     default:
         return b->value;
     }
@@ -624,6 +626,7 @@ static void combine(enum adp_aggregate how, struct adp_reading *to,
 {
     to->value = combined(how, to, r);
     to->taken += r->taken;
+    to->weight += r->weight;
     to->sources |= r->sources;
     if (r->age_s > to->age_s)
         to->age_s = r->age_s;

@@ -792,6 +792,41 @@ static const struct {
       ",gpu=\"1\"} 100\n"
       "gpu_gfx_activity{" B ",gpu_id=\"0\"} 30\n",
       NULL, 0, 0.6, 3, 0, "DCGM_FI_DEV_GPU_UTIL / 100", 2 },
+    { "of which one that several pods share is one", "gpu_util", /* (1 + 0) / 2 */
+      "DCGM_FI_DEV_GPU_UTIL{" A ",gpu=\"0\",UUID=\"GPU-0\",pod=\"a\"} 100\n"
+      "DCGM_FI_DEV_GPU_UTIL{" A ",gpu=\"0\",UUID=\"GPU-0\",pod=\"b\"} 100\n"
+      "DCGM_FI_DEV_GPU_UTIL{" A ",gpu=\"0\",UUID=\"GPU-0\",pod=\"c\"} 100\n"
+      "gpu_gfx_activity{" B ",gpu_id=\"0\"} 0\n",
+      NULL, 0, 0.5, 4, 0, "DCGM_FI_DEV_GPU_UTIL / 100", 2 },
+    { "as are the ranks of an engine", "prefix_hit_rate", /* (0.75 + 0.25) / 2 */
+      "sglang:cache_hit_rate{" A ",tp_rank=\"0\"} 0.75\n"
+      "sglang:cache_hit_rate{" A ",tp_rank=\"1\"} 0.75\n"
+      "sglang:cache_hit_rate{" A ",tp_rank=\"2\"} 0.75\n"
+      "lmdeploy:prefix_cache_hit_rate{" B "} 0.25\n",
+      NULL, 0, 0.5, 4, 0, "sglang:cache_hit_rate{name=\"\"}", 2 },
+    { "and a share counts for the engines that it is of", "prefix_hit_rate",
+      /* (3 * (80 + 10 + 0) / (80 + 20 + 20) + 0.25) / 4: one had no request */
+      "vllm:prefix_cache_hits_total{" A ",engine=\"0\"} 80\n"
+      "vllm:prefix_cache_queries_total{" A ",engine=\"0\"} 80\n"
+      "vllm:prefix_cache_hits_total{" A ",engine=\"1\"} 10\n"
+      "vllm:prefix_cache_queries_total{" A ",engine=\"1\"} 20\n"
+      "vllm:prefix_cache_hits_total{" A ",engine=\"2\"} 0\n"
+      "vllm:prefix_cache_queries_total{" A ",engine=\"2\"} 0\n"
+      "vllm:prefix_cache_hits_total{target=\"c\",engine=\"0\"} 0\n"
+      "vllm:prefix_cache_queries_total{target=\"c\",engine=\"0\"} 20\n"
+      "lmdeploy:prefix_cache_hit_rate{" B "} 0.25\n",
+      "vllm:prefix_cache_hits_total{" A ",engine=\"0\"} 0\n"
+      "vllm:prefix_cache_queries_total{" A ",engine=\"0\"} 0\n"
+      "vllm:prefix_cache_hits_total{" A ",engine=\"1\"} 0\n"
+      "vllm:prefix_cache_queries_total{" A ",engine=\"1\"} 0\n"
+      "vllm:prefix_cache_hits_total{" A ",engine=\"2\"} 0\n"
+      "vllm:prefix_cache_queries_total{" A ",engine=\"2\"} 0\n"
+      "vllm:prefix_cache_hits_total{target=\"c\",engine=\"0\"} 0\n"
+      "vllm:prefix_cache_queries_total{target=\"c\",engine=\"0\"} 0\n",
+      0, 0.625, 2, 0,
+      "share(delta(vllm:prefix_cache_hits_total), "
+      "delta(vllm:prefix_cache_queries_total))",
+      2 },
     { "a target that has no part in it says nothing", "gpu_util",
       "DCGM_FI_DEV_GPU_UTIL{" A ",gpu=\"0\"} 50\nvllm:num_requests_running{" B "} 1\n",
       NULL, 0, 0.5, 1, 0, "DCGM_FI_DEV_GPU_UTIL / 100", 1 },
@@ -1094,18 +1129,22 @@ static uint32_t dice(uint32_t faces)
 
 static const char *const random_values[] = { "1", "2", "3", "5", "8", "12", "0", "NaN" };
 
-/* Up to three series of `metric`, with a label each or without, of the target whose label is
- * given. */
+/* Up to four series of `metric`, with a label each or without, of the target whose label is
+ * given; one is told by two ranks. */
 static void add_random_series(char *page, size_t size, const char *metric,
                               const char *target)
 {
     static const char *const labels[] = { "", "e=\"0\",", "e=\"1\",", "e=\"2\"," };
+    static const char *const ranks[] = { "", "tp_rank=\"0\",", "tp_rank=\"1\"," };
     uint32_t which = dice(4) ? dice(16) : 1u << dice(4);
     for (uint32_t i = 0; i < 4; i++)
         if (which >> i & 1) {
-            size_t n = strlen(page);
-            snprintf(page + n, size - n, "%s{%s%s} %s\n", metric, labels[i], target,
-                     random_values[dice(COUNT(random_values))]);
+            const char *value = random_values[dice(COUNT(random_values))];
+            for (uint32_t rank = 0; rank <= (i == 3); rank++) {
+                size_t n = strlen(page);
+                snprintf(page + n, size - n, "%s{%s%s%s} %s\n", metric, labels[i],
+                         ranks[i == 3 ? 1 + rank : 0], target, value);
+            }
         }
 }
 
@@ -1125,21 +1164,22 @@ static double expected_of(enum adp_aggregate how, const struct adp_reading *alon
                           uint32_t n, uint32_t *ret_taken)
 {
     double value = 0;
-    uint32_t taken = 0;
+    uint32_t taken = 0, weight = 0;
     for (uint32_t i = 0; i < n; i++) {
         double v = alone[i].value;
         if (alone[i].why != ADP_WHY_PRESENT)
             continue;
         if (how == ADP_AGG_SUM)
             value += v;
-        else if (how == ADP_AGG_MEAN)
-            value += v * alone[i].taken;
-        else if (!taken || (how == ADP_AGG_MAX ? v > value : v < value))
+        else if (how == ADP_AGG_MEAN) {
+            value += v * alone[i].weight;
+            weight += alone[i].weight;
+        } else if (!taken || (how == ADP_AGG_MAX ? v > value : v < value))
             value = v;
         taken += alone[i].taken;
     }
     *ret_taken = taken;
-    return how == ADP_AGG_MEAN && taken ? value / taken : value;
+    return weight ? value / weight : value;
 }
 
 START_TEST(a_pools_value_follows_from_what_each_target_yields_alone)
