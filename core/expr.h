@@ -134,7 +134,7 @@ const char *adp_expr_metric(const struct adp_expr *expr, uint32_t i);
 enum { ADP_PAGE_SERIES = 16384 }; /* what one selector may match on a page that is read */
 /* `series`: the most series any one selector may match, and a quarter of what the
  * operands that wait at one time may hold together; more make the source TOO_MANY. About
- * 300 bytes for each. ADP_EINVAL: 0 or above ADP_METRICS_MAX_SERIES; ADP_ENOMEM. */
+ * 360 bytes for each. ADP_EINVAL: 0 or above ADP_METRICS_MAX_SERIES; ADP_ENOMEM. */
 int adp_scratch_create(struct adp_scratch **ret, uint32_t series);
 void adp_scratch_destroy(struct adp_scratch *scratch);
 
@@ -209,6 +209,7 @@ struct adp_value {
     uint32_t weight;  /* how many values a mean of several sources counts it for: */
                       /* replicas as one, a share as its pairs, a quantile as its */
                       /* histograms, of which something was counted */
+    uint32_t place;   /* on the page, of the last series that it was made of */
     uint32_t skipped; /* series that were not, inside a function, for want of a */
                       /* partner on either side, or at the end */
     enum adp_why skipped_why; /* why the first of them was not; PRESENT when none */

@@ -40,9 +40,9 @@ struct element {
     uint64_t key; /* of its labels; only while vectors are joined, or series grouped */
     double le;    /* of a bucket; only in a quantile */
     enum adp_why why;
-    uint32_t
-        weight; /* how many a mean counts it for: of a share, pairs whose whole is not 0 */
-    bool merged; /* its replica stands for it */
+    uint32_t place;  /* on the page, of its series, or of the last that it was made of */
+    uint32_t weight; /* in a mean: of a share, the pairs whose whole is not 0; else 1 */
+    bool merged;     /* its replica stands for it */
     bool has_time;
     bool counted; /* why is set, and what it stands for is among the skipped already */
     bool growth;  /* it is what counters grew by */
@@ -281,11 +281,14 @@ static struct element combine(enum adp_step_kind kind, struct element a, struct 
 {
     struct element result = { .series = labels->series,
                               .from = labels->from,
+                              .place = labels->place,
                               .weight = 1 };
     add_time(&result, &a);
     add_time(&result, &b);
-    if (!labels->series)
+    if (!labels->series) {
         result.weight = a.weight > b.weight ? a.weight : b.weight;
+        result.place = a.place > b.place ? a.place : b.place;
+    }
     if (a.why == ADP_WHY_PRESENT && b.why == ADP_WHY_PRESENT) {
         apply(&result, kind, a.value, b.value);
         result.growth = a.growth && b.growth && kind != ADP_STEP_DIVIDE;
@@ -716,6 +719,7 @@ static enum adp_why add_series(struct run *run, const struct adp_step *step,
             continue;
         struct element e = { .series = series,
                              .from = selector,
+                             .place = i,
                              .weight = 1,
                              .has_time = series->has_time,
                              .time_s = series->time_s,
@@ -1071,27 +1075,38 @@ static struct element fold(const struct element *e, uint32_t n, enum adp_aggrega
             merged++;
             continue;
         }
-        bool sums = how == ADP_AGG_SUM || how == ADP_AGG_MEAN;
         result.part += e[i].part;
         result.weight += e[i].weight;
-        if (used++ == 0 || how == ADP_AGG_LAST || how == ADP_AGG_ONLY)
+        if (used++ == 0)
             result.value = e[i].value;
-        else if (sums)
+        else if (how == ADP_AGG_SUM || how == ADP_AGG_MEAN)
             result.value += e[i].value;
         else if (how == ADP_AGG_MAX ? e[i].value > result.value
                                     : e[i].value < result.value)
             result.value = e[i].value;
-        if (how == ADP_AGG_LAST)
-            result.has_time = false;
+        if (e[i].place > result.place)
+            result.place = e[i].place;
         result.growth = result.growth && e[i].growth;
         add_time(&result, &e[i]);
     }
     if (how == ADP_AGG_MEAN && used)
         result.value /= used;
-    if (how == ADP_AGG_LAST && used)
-        used = 1;
     set_value(&result, result.value);
     *ret_used = used + merged;
+    return result;
+}
+
+/* The one without a reason that is the last on the page. */
+static struct element last(const struct element *e, uint32_t n, uint32_t *ret_used)
+{
+    struct element result = { .why = ADP_WHY_PRESENT };
+    *ret_used = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (e[i].why != ADP_WHY_PRESENT || e[i].place < result.place)
+            continue;
+        result = e[i];
+        *ret_used = 1;
+    }
     return result;
 }
 
@@ -1280,8 +1295,11 @@ static void take_quantile(struct run *run, double q)
         set_group(&e[i], REPLICAS | BOUNDS);
     struct element result = { .why = e[0].why };
     sort_buckets(e, v.n, false);
-    for (uint32_t i = 0; i < v.n; i++)
+    for (uint32_t i = 0; i < v.n; i++) {
         add_time(&result, &e[i]);
+        if (e[i].place > result.place)
+            result.place = e[i].place;
+    }
     bool idle;
     uint32_t n = v.n, histograms = keep_whole(run, e, &n, &idle);
     double value = 0;
@@ -1393,7 +1411,8 @@ static enum adp_why settle(struct run *run, enum adp_aggregate how, double lo, d
             skip_element(run, &e[i]);
     }
     uint32_t used;
-    struct element result = fold(e, v.n, how, &used);
+    struct element result =
+        how == ADP_AGG_LAST ? last(e, v.n, &used) : fold(e, v.n, how, &used);
     if (!used) {
         value->idle = e[0].idle;
         return e[0].why;
@@ -1407,6 +1426,7 @@ static enum adp_why settle(struct run *run, enum adp_aggregate how, double lo, d
     value->value = result.value;
     value->taken = used;
     value->weight = result.weight;
+    value->place = result.place;
     value->has_time = result.has_time;
     value->time_s = result.time_s;
     return ADP_WHY_PRESENT;
@@ -1516,7 +1536,7 @@ static enum adp_why run_steps(struct run *run)
 static void clear_value(struct adp_value *v)
 {
     v->value = v->bound = v->time_s = 0;
-    v->taken = v->weight = v->skipped = 0;
+    v->taken = v->weight = v->place = v->skipped = 0;
     v->skipped_why = ADP_WHY_PRESENT;
     for (int i = 0; i < ADP_WHY_COUNT; i++)
         v->skipped_by[i] = 0;

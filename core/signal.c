@@ -467,7 +467,7 @@ static void start(struct adp_reading *ret, enum adp_why why, int32_t source)
     ret->source = source;
     ret->value = ret->age_s = ret->bound = ret->outside = 0;
     ret->expires_ns = ret->sources = 0;
-    ret->taken = ret->weight = ret->skipped = 0;
+    ret->taken = ret->weight = ret->place = ret->skipped = 0;
     ret->skipped_why = ADP_WHY_PRESENT;
     for (int i = 0; i < ADP_WHY_COUNT; i++)
         ret->skipped_by[i] = 0;
@@ -493,6 +493,7 @@ static bool ask(const struct signal *signal, uint32_t source,
         ret->age_s = wall_s - value.time_s;
     ret->taken = value.taken;
     ret->weight = value.weight;
+    ret->place = value.place;
     ret->skipped = value.skipped;
     ret->skipped_why = value.skipped_why;
     ret->bound = value.bound;
@@ -615,15 +616,31 @@ static double combined(enum adp_aggregate how, const struct adp_reading *a,
     case ADP_AGG_MEAN:
         return (a->value * a->weight + b->value * b->weight) /
                ((double)a->weight + b->weight);
-    default:
+    default: /* the last is one of them; those for one series are not put together */
         return b->value;
     }
+}
+
+/* Of two the one that is the last on the page. */
+static void keep_last(struct adp_reading *to, const struct adp_reading *r)
+{
+    struct adp_reading earlier = *to;
+    if (r->place < to->place) {
+        add_skipped(to, r);
+        return;
+    }
+    *to = *r;
+    add_skipped(to, &earlier);
 }
 
 /* Puts `r` beside what others gave. */
 static void combine(enum adp_aggregate how, struct adp_reading *to,
                     const struct adp_reading *r)
 {
+    if (how == ADP_AGG_LAST) {
+        keep_last(to, r);
+        return;
+    }
     to->value = combined(how, to, r);
     to->taken += r->taken;
     to->weight += r->weight;

@@ -103,7 +103,7 @@ struct adp_reading {
     uint64_t expires_ns; /* on the clock of `now_ns`: absent from then on; 0 unless */
                          /* PRESENT */
     uint32_t taken, skipped;
-    uint32_t weight; /* as in adp_value */
+    uint32_t weight, place; /* as in adp_value */
     enum adp_why skipped_why;
     uint32_t skipped_by[ADP_WHY_COUNT];
     double bound;    /* ABOVE_LAST_BOUND: it is more than this */
