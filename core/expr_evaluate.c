@@ -1268,7 +1268,7 @@ static enum adp_why find_quantile(struct element *e, uint32_t n, uint32_t histog
     uint32_t i = 0;
     while (e[i].value < rank)
         i++;
-    if (e[i].split && (i == 0 || i < bounds - 1))
+    if (e[i].split)
         return ADP_WHY_BOUNDS_DIFFER;
     if (i == bounds - 1) {
         *ret_bound = i ? e[i - 1].le : (double)INFINITY;
