@@ -627,6 +627,30 @@ START_TEST(the_operators_sources_go_before_the_shipped_ones)
 }
 END_TEST
 
+/* 4 of 8 up to 1, all up to 3: the 0.95 * 8th is 3.6 of 4 of the way from 1 to 3. */
+START_TEST(a_histograms_other_name_is_that_of_its_buckets)
+{
+    static const char page[] =
+        "acme_ttft_bucket{le=\"1\"} 4\nacme_ttft_bucket{le=\"3\"} 8\n"
+        "acme_ttft_bucket{le=\"+Inf\"} 8\n";
+    static const char before[] =
+        "acme_ttft_bucket{le=\"1\"} 0\nacme_ttft_bucket{le=\"3\"} 0\n"
+        "acme_ttft_bucket{le=\"+Inf\"} 0\n";
+    const struct adp_reading *r = &readings[number_of("ttft_p95")];
+    ck_assert_int_eq(
+        adp_signals_rename(set, "vllm:time_to_first_token_seconds", "acme_ttft", NULL),
+        0);
+    read_pages(page, before);
+    ck_assert_int_eq(r->why, ADP_WHY_NEVER_SUPPLIED);
+    ck_assert_int_eq(adp_signals_rename(set, "vllm:time_to_first_token_seconds_bucket",
+                                        "acme_ttft_bucket", NULL),
+                     0);
+    read_pages(page, before);
+    ck_assert_int_eq(r->why, 0);
+    ck_assert_double_eq_tol(r->value, 2.8, 1e-12);
+}
+END_TEST
+
 START_TEST(a_sleep_that_names_no_engine_is_of_all_of_its_target)
 {
     static const char page[] =
@@ -1941,6 +1965,7 @@ static TCase *reading(void)
     tcase_add_loop_test(t, the_first_source_with_a_sane_value_wins, 0, COUNT(ordered));
     tcase_add_test(t, the_operators_sources_go_before_the_shipped_ones);
     tcase_add_test(t, a_renamed_metric_is_tried_second);
+    tcase_add_test(t, a_histograms_other_name_is_that_of_its_buckets);
     tcase_add_test(t, a_sleep_that_names_no_engine_is_of_all_of_its_target);
     tcase_add_test(t, what_either_has_for_a_metric_that_is_not_there_feeds_too);
     tcase_add_test(t, where_nothing_was_counted_a_lifetime_does_not_answer);
