@@ -1940,6 +1940,19 @@ START_TEST(reading_allocates_nothing)
     ck_assert_uint_eq(made, 0);
     ck_assert_uint_eq(readings[0].taken, 2);
     adp_metrics_destroy((struct adp_metrics *)moment.now);
+
+    /* and what is made of all targets */
+    uint32_t of_all;
+    ck_assert_int_eq(adp_signals_add(set, "of_all", "x", 0, 1, SECOND, &of_all, NULL), 0);
+    add_source("of_all", "=share(x, y)", ADP_AGG_MEAN);
+    moment = (struct adp_moment) { .now = page_of("x{" A "} 1\ny{" A "} 2\n"
+                                                  "x{" B "} 2\ny{" B "} 10\n") };
+    fail_allocation(0);
+    adp_signals_read(set, &moment, now_ns, wall_s, scratch, readings);
+    made = allocations;
+    ck_assert_uint_eq(made, 0);
+    ck_assert_double_eq(readings[of_all].value, 0.25); /* (1 + 2) / (2 + 10) */
+    adp_metrics_destroy((struct adp_metrics *)moment.now);
 }
 END_TEST
 
