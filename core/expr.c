@@ -613,28 +613,39 @@ static void find_ends(struct adp_step *steps, uint32_t n)
     }
 }
 
-/* Whether some either() has a side without labels. */
-static bool chooses_once(const struct adp_step *steps, uint32_t n)
+/* What a program is, as its steps go: of an operand that waits. */
+struct shape {
+    uint32_t first; /* its first step */
+    bool bare;      /* it has no labels */
+    bool series;    /* it has series that no share() or quantile() has put together */
+};
+
+/* Notes from where to where the outermost functions take what they are made of, and what the
+ * whole may be read from several targets together for. */
+static void find_shape(struct adp_expr *expr)
 {
-    bool bare[ADP_EXPR_STEPS]; /* a stack: what waits has no labels */
+    struct shape stack[ADP_EXPR_STEPS];
     uint32_t top = 0;
-    bool once = false;
-    for (uint32_t i = 0; i < n; i++) {
-        enum adp_step_kind kind = steps[i].kind;
-        bool one = kind == ADP_STEP_NUMBER || kind == ADP_STEP_QUANTILE ||
-                   kind == ADP_STEP_FOLD || kind == ADP_STEP_SHARE;
+    bool once = false; /* some either() has a side without labels */
+    for (uint32_t i = 0; i < expr->n_steps; i++) {
+        enum adp_step_kind kind = expr->steps[i].kind;
         if (operands(kind) == 0) {
-            bare[top++] = one;
+            bool merged = kind == ADP_STEP_QUANTILE, number = kind == ADP_STEP_NUMBER;
+            stack[top++] = (struct shape) { i, merged || number, !merged && !number };
             continue;
         }
-        if (operands(kind) == 2) {
-            top--;
-            once = once || (kind == ADP_STEP_EITHER && (bare[top] || bare[top - 1]));
-            bare[top - 1] = bare[top - 1] && bare[top];
+        struct shape last = stack[top - 1], *to = &stack[top - operands(kind)];
+        top -= operands(kind) - 1;
+        once = once || (kind == ADP_STEP_EITHER && (to->bare || last.bare));
+        to->bare = to->bare && last.bare;
+        to->series = (to->series || last.series) && kind != ADP_STEP_SHARE;
+        if (kind == ADP_STEP_FOLD || kind == ADP_STEP_SHARE) {
+            to->bare = true;
+            expr->steps[to->first].until = i;
         }
-        bare[top - 1] = bare[top - 1] || one;
     }
-    return once;
+    expr->totals = stack[0].bare && !once;
+    expr->merges = expr->totals && !stack[0].series;
 }
 
 static int read_expression(struct reader *r)
@@ -643,7 +654,7 @@ static int read_expression(struct reader *r)
     if (rc)
         return rc;
     find_ends(r->expr->steps, r->expr->n_steps);
-    r->expr->once = chooses_once(r->expr->steps, r->expr->n_steps);
+    find_shape(r->expr);
     if (next(r))
         return refuse(r, r->at, "the expression cannot go on here",
                       "+, -, *, / or the end");
@@ -774,9 +785,14 @@ void adp_expr_hold(struct adp_expr *expr, double least)
     expr->least = least;
 }
 
-bool adp_expr_chooses_once(const struct adp_expr *expr)
+bool adp_expr_totals(const struct adp_expr *expr)
 {
-    return expr->once;
+    return expr->totals;
+}
+
+bool adp_expr_merges(const struct adp_expr *expr)
+{
+    return expr->merges;
 }
 
 const char *adp_expr_text(const struct adp_expr *expr)

@@ -134,7 +134,7 @@ const char *adp_expr_metric(const struct adp_expr *expr, uint32_t i);
 enum { ADP_PAGE_SERIES = 16384 }; /* what one selector may match on a page that is read */
 /* `series`: the most series any one selector may match, and a quarter of what the
  * operands that wait at one time may hold together; more make the source TOO_MANY. About
- * 300 bytes for each. ADP_EINVAL: 0 or above ADP_METRICS_MAX_SERIES; ADP_ENOMEM. */
+ * 360 bytes for each. ADP_EINVAL: 0 or above ADP_METRICS_MAX_SERIES; ADP_ENOMEM. */
 int adp_scratch_create(struct adp_scratch **ret, uint32_t series);
 void adp_scratch_destroy(struct adp_scratch *scratch);
 
@@ -179,6 +179,8 @@ struct adp_moment {
     const struct adp_str *replicas; /* only series of these (core/replicas.h), "" being */
     uint32_t n_replicas; /* those without a target; 0: all series. With renames */
                          /* ADP_MAX_REPLICAS + 1 at most; more: TOO_MANY */
+    bool
+        apart; /* what a function is made of is paired and chosen in each replica by itself */
     bool dated; /* series with a time of their own outside of these two are STALE */
     double oldest_s, newest_s;
 };
@@ -193,15 +195,23 @@ bool adp_expr_leads(const struct adp_expr *expr, uint32_t i);
 bool adp_expr_supplied(const struct adp_expr *expr, const struct adp_moment *moment,
                        const char **ret_missing);
 
-/* True where an either() takes one side for all series at once, since a side has no labels:
- * read from several targets together it would leave out who has the other side only. [any] */
-bool adp_expr_chooses_once(const struct adp_expr *expr);
+/* True where it makes one number of whatever it is read from, since nothing of it is left
+ * outside of sum, max, min, mean, share and quantile; not where an either() takes one of two such
+ * for all series at once, and so would leave out the targets that have the other only. [any] */
+bool adp_expr_totals(const struct adp_expr *expr);
+/* True where of share() and quantile() only, which put several targets together: parts and
+ * wholes are summed over all of them, buckets merged. [any] */
+bool adp_expr_merges(const struct adp_expr *expr);
 
 struct adp_value {
-    double value;             /* garbage unless the return is ADP_WHY_PRESENT */
-    uint32_t taken;           /* series of the result that were used; LAST uses one */
-    uint32_t skipped;         /* series that were not, inside a function, for want of a */
-                              /* partner on either side, or at the end */
+    double value;     /* garbage unless the return is ADP_WHY_PRESENT */
+    uint32_t taken;   /* series of the result that were used; LAST uses one */
+    uint32_t weight;  /* how many values a mean of several sources counts it for: */
+                      /* replicas as one, a share as its pairs, a quantile as its */
+                      /* histograms, of which something was counted */
+    uint32_t place;   /* on the page, of the last series that it was made of */
+    uint32_t skipped; /* series that were not, inside a function, for want of a */
+                      /* partner on either side, or at the end */
     enum adp_why skipped_why; /* why the first of them was not; PRESENT when none */
     uint32_t skipped_by[ADP_WHY_COUNT]; /* `skipped`, by reason */
     double bound;                       /* ABOVE_LAST_BOUND: that bound */

@@ -9,7 +9,8 @@
  *     result is written over its operands.
  *  2. An element without a reason is finite.
  *  3. Elements of one vector come from one selector, or from two of which one stands in for
- *     the other (either), or are one element without labels. They are no more than `series`.
+ *     the other (either), or are one element without labels; where replicas are read apart, one of
+ *     each. They are no more than `series`.
  */
 #include "core/dictionary.h"
 #include "core/expr_program.h"
@@ -39,7 +40,9 @@ struct element {
     uint64_t key; /* of its labels; only while vectors are joined, or series grouped */
     double le;    /* of a bucket; only in a quantile */
     enum adp_why why;
-    bool merged; /* its replica stands for it */
+    uint32_t place;  /* on the page, of its series, or of the last that it was made of */
+    uint32_t weight; /* in a mean: of a share, the pairs whose whole is not 0; else 1 */
+    bool merged;     /* its replica stands for it */
     bool has_time;
     bool counted; /* why is set, and what it stands for is among the skipped already */
     bool growth;  /* it is what counters grew by */
@@ -257,6 +260,7 @@ static void apply(struct element *to, enum adp_step_kind kind, double a, double 
         bool sane = a >= 0 && a <= b;
         to->value = sane ? b : b != 0 ? a / b : a;
         to->part = a;
+        to->weight = b != 0;
         to->why = sane ? ADP_WHY_PRESENT : ADP_WHY_OUT_OF_RANGE;
         return;
     }
@@ -275,9 +279,16 @@ static void apply(struct element *to, enum adp_step_kind kind, double a, double 
 static struct element combine(enum adp_step_kind kind, struct element a, struct element b,
                               const struct element *labels)
 {
-    struct element result = { .series = labels->series, .from = labels->from };
+    struct element result = { .series = labels->series,
+                              .from = labels->from,
+                              .place = labels->place,
+                              .weight = 1 };
     add_time(&result, &a);
     add_time(&result, &b);
+    if (!labels->series) {
+        result.weight = a.weight > b.weight ? a.weight : b.weight;
+        result.place = a.place > b.place ? a.place : b.place;
+    }
     if (a.why == ADP_WHY_PRESENT && b.why == ADP_WHY_PRESENT) {
         apply(&result, kind, a.value, b.value);
         result.growth = a.growth && b.growth && kind != ADP_STEP_DIVIDE;
@@ -708,6 +719,8 @@ static enum adp_why add_series(struct run *run, const struct adp_step *step,
             continue;
         struct element e = { .series = series,
                              .from = selector,
+                             .place = i,
+                             .weight = 1,
                              .has_time = series->has_time,
                              .time_s = series->time_s,
                              .growth = step->kind != ADP_STEP_SERIES &&
@@ -1032,6 +1045,7 @@ static void merge_replicas(struct run *run, struct element *e, uint32_t n)
         if (e[i].value > e[first].value) {
             e[first].value = e[i].value;
             e[first].part = e[i].part;
+            e[first].weight = e[i].weight;
         }
         add_time(&e[first], &e[i]);
         e[i].merged = true;
@@ -1061,30 +1075,42 @@ static struct element fold(const struct element *e, uint32_t n, enum adp_aggrega
             merged++;
             continue;
         }
-        bool sums = how == ADP_AGG_SUM || how == ADP_AGG_MEAN;
         result.part += e[i].part;
-        if (used++ == 0 || how == ADP_AGG_LAST || how == ADP_AGG_ONLY)
+        result.weight += e[i].weight;
+        if (used++ == 0)
             result.value = e[i].value;
-        else if (sums)
+        else if (how == ADP_AGG_SUM || how == ADP_AGG_MEAN)
             result.value += e[i].value;
         else if (how == ADP_AGG_MAX ? e[i].value > result.value
                                     : e[i].value < result.value)
             result.value = e[i].value;
-        if (how == ADP_AGG_LAST)
-            result.has_time = false;
+        if (e[i].place > result.place)
+            result.place = e[i].place;
         result.growth = result.growth && e[i].growth;
         add_time(&result, &e[i]);
     }
     if (how == ADP_AGG_MEAN && used)
         result.value /= used;
-    if (how == ADP_AGG_LAST && used)
-        used = 1;
     set_value(&result, result.value);
     *ret_used = used + merged;
     return result;
 }
 
-static void fold_top(struct run *run, enum adp_aggregate how)
+/* The one without a reason that is the last on the page. */
+static struct element last(const struct element *e, uint32_t n, uint32_t *ret_used)
+{
+    struct element result = { .why = ADP_WHY_PRESENT };
+    *ret_used = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (e[i].why != ADP_WHY_PRESENT || e[i].place < result.place)
+            continue;
+        result = e[i];
+        *ret_used = 1;
+    }
+    return result;
+}
+
+static void fold_elements(struct run *run, enum adp_aggregate how)
 {
     struct vector v = *top(run);
     struct element *e = elements_of(run, &v);
@@ -1104,6 +1130,14 @@ static void fold_top(struct run *run, enum adp_aggregate how)
     set_length(run, 1, ADP_WHY_PRESENT);
 }
 
+/* The series of a function are one to what it stands in. */
+static void fold_top(struct run *run, enum adp_aggregate how)
+{
+    fold_elements(run, how);
+    if (top(run)->n)
+        elements_of(run, top(run))->weight = 1;
+}
+
 /* Makes one ratio of the pairs on top: each a whole, with its part. */
 static void fold_shares(struct run *run)
 {
@@ -1112,7 +1146,7 @@ static void fold_shares(struct run *run)
     for (uint32_t i = 0; i < n; i++)
         if (e[i].why == ADP_WHY_OUT_OF_RANGE && !e[i].counted)
             note_outside(run, e[i].value);
-    fold_top(run, ADP_AGG_SUM);
+    fold_elements(run, ADP_AGG_SUM);
     if (!n || e->why != ADP_WHY_PRESENT)
         return;
     apply(e, ADP_STEP_DIVIDE, e->part, e->value);
@@ -1234,7 +1268,7 @@ static enum adp_why find_quantile(struct element *e, uint32_t n, uint32_t histog
     uint32_t i = 0;
     while (e[i].value < rank)
         i++;
-    if (e[i].split && (i == 0 || i < bounds - 1))
+    if (e[i].split)
         return ADP_WHY_BOUNDS_DIFFER;
     if (i == bounds - 1) {
         *ret_bound = i ? e[i - 1].le : (double)INFINITY;
@@ -1261,8 +1295,11 @@ static void take_quantile(struct run *run, double q)
         set_group(&e[i], REPLICAS | BOUNDS);
     struct element result = { .why = e[0].why };
     sort_buckets(e, v.n, false);
-    for (uint32_t i = 0; i < v.n; i++)
+    for (uint32_t i = 0; i < v.n; i++) {
         add_time(&result, &e[i]);
+        if (e[i].place > result.place)
+            result.place = e[i].place;
+    }
     bool idle;
     uint32_t n = v.n, histograms = keep_whole(run, e, &n, &idle);
     double value = 0;
@@ -1274,6 +1311,7 @@ static void take_quantile(struct run *run, double q)
     } else if (result.why == ADP_WHY_PRESENT) {
         result.why = run->value->skipped_why;
     }
+    result.weight = histograms;
     if (result.why == ADP_WHY_PRESENT)
         set_value(&result, value);
     else
@@ -1373,7 +1411,8 @@ static enum adp_why settle(struct run *run, enum adp_aggregate how, double lo, d
             skip_element(run, &e[i]);
     }
     uint32_t used;
-    struct element result = fold(e, v.n, how, &used);
+    struct element result =
+        how == ADP_AGG_LAST ? last(e, v.n, &used) : fold(e, v.n, how, &used);
     if (!used) {
         value->idle = e[0].idle;
         return e[0].why;
@@ -1386,6 +1425,8 @@ static enum adp_why settle(struct run *run, enum adp_aggregate how, double lo, d
     }
     value->value = result.value;
     value->taken = used;
+    value->weight = result.weight;
+    value->place = result.place;
     value->has_time = result.has_time;
     value->time_s = result.time_s;
     return ADP_WHY_PRESENT;
@@ -1396,7 +1437,7 @@ static enum adp_why run_step(struct run *run, const struct adp_step *step)
     switch (step->kind) {
     case ADP_STEP_NUMBER:
         push(run);
-        return add_element(run, (struct element) { .value = step->number });
+        return add_element(run, (struct element) { .value = step->number, .weight = 1 });
     case ADP_STEP_SERIES:
     case ADP_STEP_DELTA:
     case ADP_STEP_RATE:
@@ -1426,11 +1467,76 @@ static enum adp_why run_step(struct run *run, const struct adp_step *step)
     }
 }
 
+/* Puts the top vector behind the one below it, which ends where it begins. */
+static enum adp_why append_top(struct run *run)
+{
+    struct vector last = *top(run);
+    run->scratch->n_vectors--;
+    struct vector *v = top(run);
+    if (!v->n && v->empty == ADP_WHY_NEVER_SUPPLIED)
+        v->empty = last.empty;
+    v->n += last.n;
+    return v->n > run->scratch->series ? ADP_WHY_TOO_MANY : ADP_WHY_PRESENT;
+}
+
+/* The steps from `first` on that the function at `until` takes, of one replica. */
+static enum adp_why run_operands(struct run *run, uint32_t first, uint32_t until)
+{
+    enum adp_why why = ADP_WHY_PRESENT;
+    for (uint32_t i = first; i < until && why == ADP_WHY_PRESENT; i++)
+        why = run_step(run, &run->expr->steps[i]);
+    if (why == ADP_WHY_PRESENT && run->expr->steps[until].kind == ADP_STEP_SHARE)
+        operate(run, ADP_STEP_SHARE);
+    return why;
+}
+
+/* A function of all replicas, of what each of them has for it by itself: a lone series of one
+ * of them pairs with all of its own, and with nobody else's. */
+static enum adp_why run_apart(struct run *run, uint32_t first, uint32_t until)
+{
+    const struct adp_moment *all = run->moment;
+    const struct adp_step *function = &run->expr->steps[until];
+    struct adp_moment one = *all;
+    enum adp_why why = ADP_WHY_PRESENT;
+    one.n_replicas = 1;
+    run->moment = &one;
+    push(run);
+    for (uint32_t i = 0; i < all->n_replicas && why == ADP_WHY_PRESENT; i++) {
+        one.replicas = &all->replicas[i];
+        run->replica = 0;
+        why = run_operands(run, first, until);
+        if (why == ADP_WHY_PRESENT)
+            why = append_top(run);
+    }
+    run->moment = all;
+    if (why != ADP_WHY_PRESENT)
+        return why;
+    if (function->kind == ADP_STEP_SHARE)
+        fold_shares(run);
+    else
+        fold_top(run, function->fold);
+    return ADP_WHY_PRESENT;
+}
+
+static enum adp_why run_steps(struct run *run)
+{
+    const struct adp_expr *expr = run->expr;
+    for (uint32_t i = 0; i < expr->n_steps; i++) {
+        uint32_t until = run->moment->apart ? expr->steps[i].until : 0;
+        enum adp_why why =
+            until ? run_apart(run, i, until) : run_step(run, &expr->steps[i]);
+        if (why != ADP_WHY_PRESENT)
+            return why;
+        i = until ? until : i;
+    }
+    return ADP_WHY_PRESENT;
+}
+
 /* Field by field, and of `differ` its end only: most of it is never looked at. */
 static void clear_value(struct adp_value *v)
 {
     v->value = v->bound = v->time_s = 0;
-    v->taken = v->skipped = 0;
+    v->taken = v->weight = v->place = v->skipped = 0;
     v->skipped_why = ADP_WHY_PRESENT;
     for (int i = 0; i < ADP_WHY_COUNT; i++)
         v->skipped_by[i] = 0;
@@ -1454,11 +1560,9 @@ enum adp_why adp_expr_evaluate(const struct adp_expr *expr,
         return ADP_WHY_NO_SNAPSHOT;
     scratch->used = 0;
     scratch->n_vectors = 0;
-    for (uint32_t i = 0; i < expr->n_steps; i++) {
-        enum adp_why why = run_step(&run, &expr->steps[i]);
-        if (why != ADP_WHY_PRESENT)
-            return not_judged(ret, why);
-    }
+    enum adp_why why = run_steps(&run);
+    if (why != ADP_WHY_PRESENT)
+        return not_judged(ret, why);
     if (!run.any)
         return not_judged(ret, ADP_WHY_NEVER_SUPPLIED);
     return settle(&run, aggregate, lo, hi);

@@ -39,6 +39,7 @@ struct adp_step {
     uint32_t selector;       /* SERIES, DELTA, RATE, LABEL, QUANTILE: index */
     double number;           /* NUMBER; QUANTILE: which, 0 to 1 */
     struct adp_str label;    /* LABEL */
+    uint32_t until; /* the outermost FOLD or SHARE whose operands begin here; 0: none */
     bool ends; /* its value is the source's, or that is only folded or chosen from it */
 };
 
@@ -71,8 +72,8 @@ struct adp_expr {
     struct adp_selector *selectors;
     struct adp_matcher *matchers;
     uint32_t n_strings, n_steps, n_selectors, n_matchers;
-    bool once;    /* adp_expr_chooses_once */
-    double least; /* below it nothing that it adds, divides or folds makes sense */
+    bool totals, merges; /* adp_expr_totals, adp_expr_merges */
+    double least;        /* below it nothing that it adds, divides or folds makes sense */
 };
 
 #endif

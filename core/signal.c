@@ -467,7 +467,7 @@ static void start(struct adp_reading *ret, enum adp_why why, int32_t source)
     ret->source = source;
     ret->value = ret->age_s = ret->bound = ret->outside = 0;
     ret->expires_ns = ret->sources = 0;
-    ret->taken = ret->skipped = 0;
+    ret->taken = ret->weight = ret->place = ret->skipped = 0;
     ret->skipped_why = ADP_WHY_PRESENT;
     for (int i = 0; i < ADP_WHY_COUNT; i++)
         ret->skipped_by[i] = 0;
@@ -492,6 +492,8 @@ static bool ask(const struct signal *signal, uint32_t source,
     if (why == ADP_WHY_STALE && value.has_time)
         ret->age_s = wall_s - value.time_s;
     ret->taken = value.taken;
+    ret->weight = value.weight;
+    ret->place = value.place;
     ret->skipped = value.skipped;
     ret->skipped_why = value.skipped_why;
     ret->bound = value.bound;
@@ -554,6 +556,7 @@ struct choosing {
     struct adp_scratch *scratch;
     uint8_t state[MAX_GROUPS];
     uint8_t failed[MAX_GROUPS];      /* the first source that failed for it, and 1 */
+    bool parted[MAX_GROUPS];         /* and had a value for it alone, but not for all */
     uint16_t who[MAX_GROUPS];        /* the m that are taken together */
     struct adp_str some[MAX_GROUPS]; /* their names */
     uint32_t m;
@@ -567,14 +570,14 @@ static void take_group(struct choosing *c, uint32_t group)
     c->who[c->m++] = (uint16_t)group;
 }
 
-/* Asks a source of those that were taken. Of all it is asked without their names, which costs
- * less, where nobody may have a name of its own for a metric. */
-static bool ask_taken(struct choosing *c, uint32_t source, struct adp_reading *ret)
+/* Asks a source of those that were taken, all at once. */
+static void ask_taken(struct choosing *c, uint32_t source, struct adp_reading *ret)
 {
-    bool all = c->m == c->pool->n && !c->moment.n_renames;
     c->moment.replicas = c->some;
-    c->moment.n_replicas = all ? 0 : c->m;
-    return ask(c->signal, source, &c->moment, c->now_ns, c->wall_s, c->scratch, ret);
+    c->moment.n_replicas = c->m;
+    c->moment.apart = true;
+    ask(c->signal, source, &c->moment, c->now_ns, c->wall_s, c->scratch, ret);
+    c->moment.apart = false;
 }
 
 static bool ask_one(struct choosing *c, uint32_t source, uint32_t group,
@@ -611,10 +614,48 @@ static double combined(enum adp_aggregate how, const struct adp_reading *a,
     case ADP_AGG_SUM:
         return a->value + b->value;
     case ADP_AGG_MEAN:
-        return (a->value * a->taken + b->value * b->taken) / (a->taken + b->taken);
-    default:
+        return (a->value * a->weight + b->value * b->weight) /
+               ((double)a->weight + b->weight);
+    default: /* the last is one of them; those for one series are not put together */
         return b->value;
     }
+}
+
+/* Of two the one that is the last on the page. */
+static void keep_last(struct adp_reading *to, const struct adp_reading *r)
+{
+    struct adp_reading earlier = *to;
+    if (r->place < to->place) {
+        add_skipped(to, r);
+        return;
+    }
+    *to = *r;
+    add_skipped(to, &earlier);
+}
+
+/* Puts `r` beside what others gave. */
+static void combine(enum adp_aggregate how, struct adp_reading *to,
+                    const struct adp_reading *r)
+{
+    if (how == ADP_AGG_LAST) {
+        keep_last(to, r);
+        return;
+    }
+    to->value = combined(how, to, r);
+    to->taken += r->taken;
+    to->weight += r->weight;
+    to->sources |= r->sources;
+    if (r->age_s > to->age_s)
+        to->age_s = r->age_s;
+    if (r->expires_ns < to->expires_ns)
+        to->expires_ns = r->expires_ns;
+    add_skipped(to, r);
+}
+
+static void be_ambiguous(struct choosing *c, int32_t source)
+{
+    start(c->ret, ADP_WHY_AMBIGUOUS, source);
+    memcpy(c->ret->differ, ADP_REPLICA_LABEL, sizeof ADP_REPLICA_LABEL);
 }
 
 /* What one source gave for those who took it, beside what those before it gave. False: it
@@ -625,126 +666,108 @@ static bool add_reading(struct choosing *c, enum adp_aggregate how,
     struct adp_reading *ret = c->ret;
     if (is_for_one(c->how))
         c->how = how;
-    if (ret->why != ADP_WHY_PRESENT) {
+    if (ret->why != ADP_WHY_PRESENT)
         *ret = *r;
-        return true;
-    }
-    if (is_for_one(c->how)) {
-        start(ret, ADP_WHY_AMBIGUOUS, ret->source);
-        memcpy(ret->differ, ADP_REPLICA_LABEL, sizeof ADP_REPLICA_LABEL);
-        return false;
-    }
-    ret->value = combined(c->how, ret, r);
-    ret->taken += r->taken;
-    ret->sources |= r->sources;
-    if (r->age_s > ret->age_s)
-        ret->age_s = r->age_s;
-    if (r->expires_ns < ret->expires_ns)
-        ret->expires_ns = r->expires_ns;
-    add_skipped(ret, r);
-    return true;
+    else if (is_for_one(c->how))
+        be_ambiguous(c, ret->source);
+    else
+        combine(c->how, ret, r);
+    return ret->why == ADP_WHY_PRESENT;
+}
+
+static void fail(struct choosing *c, uint32_t group, uint32_t source, bool parted)
+{
+    if (c->failed[group])
+        return;
+    c->failed[group] = (uint8_t)(source + 1);
+    c->parted[group] = parted;
 }
 
 /* Asks each target that still waits, by itself, and takes those that have a value. `ret` is
- * what the last of these said. *ret_any: some have the metrics. False: one is ambiguous. */
+ * what the source's aggregate makes of what these say. *ret_had: how many have something for
+ * it, whatever its value. False: one is ambiguous. */
 static bool ask_each(struct choosing *c, uint32_t source, struct adp_reading *ret,
-                     bool *ret_any)
+                     uint32_t *ret_had)
 {
     struct adp_reading r;
-    *ret_any = false;
+    *ret_had = 0;
     c->m = 0;
     for (uint32_t g = 0; g < c->pool->n; g++) {
-        if (c->state[g] != OPEN)
+        if (c->state[g] == SPOKE)
             continue;
         bool last = ask_one(c, source, g, &r);
-        if (r.why == ADP_WHY_NEVER_SUPPLIED)
-            continue;
-        *ret_any = true;
-        if (r.why == ADP_WHY_PRESENT) {
-            take_group(c, g);
-            *ret = r;
-            continue;
-        }
+        *ret_had += r.why != ADP_WHY_NEVER_SUPPLIED;
         if (r.why == ADP_WHY_AMBIGUOUS) {
             *c->ret = r;
             return false;
         }
-        if (!c->failed[g])
-            c->failed[g] = (uint8_t)(source + 1);
+        if (r.why == ADP_WHY_NEVER_SUPPLIED || c->state[g] == SILENT)
+            continue;
+        if (r.why == ADP_WHY_PRESENT) {
+            take_group(c, g);
+            if (c->m == 1)
+                *ret = r;
+            else
+                combine(c->signal->sources[source].aggregate, ret, &r);
+            continue;
+        }
+        fail(c, g, source, false);
         if (last)
             c->state[g] = SILENT;
     }
     return true;
 }
 
-/* A source that expects one series is ambiguous when several targets have it, whatever the
- * values. */
-static bool is_ambiguous(struct choosing *c, uint32_t source)
+/* Whether a source makes one number of all who took it: of shares and quantiles, and where only a
+ * function says how its series go together. Of all others each says its own. */
+static bool is_of_all(const struct source *s)
 {
-    struct adp_reading r;
-    if (!is_for_one(c->signal->sources[source].aggregate))
-        return false;
-    c->m = 0;
-    for (uint32_t g = 0; g < c->pool->n; g++)
-        if (c->state[g] != SPOKE)
-            take_group(c, g);
-    ask_taken(c, source, &r);
-    if (r.why == ADP_WHY_AMBIGUOUS)
-        *c->ret = r;
-    return r.why == ADP_WHY_AMBIGUOUS;
+    return adp_expr_merges(s->expr) ||
+           (is_for_one(s->aggregate) && adp_expr_totals(s->expr));
 }
 
-/* The operator's, of metrics that no target has alone, before anybody spoke: of all. */
+/* The operator's, of metrics that no target has alone, before anybody spoke: of all. They are
+ * asked without their names, which costs less, where nobody may have a name of its own for a
+ * metric. */
 static bool ask_across(struct choosing *c, uint32_t source)
 {
     struct adp_reading r;
-    c->m = 0;
-    for (uint32_t g = 0; g < c->pool->n; g++)
-        take_group(c, g);
-    bool last = ask_taken(c, source, &r);
+    c->moment.replicas = c->pool->names;
+    c->moment.n_replicas = c->moment.n_renames ? c->pool->n : 0;
+    bool last = ask(c->signal, source, &c->moment, c->now_ns, c->wall_s, c->scratch, &r);
     if (r.why != ADP_WHY_NEVER_SUPPLIED &&
         (last || c->ret->why == ADP_WHY_NEVER_SUPPLIED))
         *c->ret = r;
     return !last;
 }
 
-/* Of those that were taken each by itself: together they would leave some out. */
-static bool add_each(struct choosing *c, uint32_t source)
-{
-    for (uint32_t i = 0; i < c->m; i++) {
-        struct adp_reading r;
-        ask_one(c, source, c->who[i], &r);
-        c->state[c->who[i]] = SPOKE;
-        if (!add_reading(c, c->signal->sources[source].aggregate, &r))
-            return false;
-    }
-    return true;
-}
-
 /* False: the signal's reading is made. */
 static bool ask_source(struct choosing *c, uint32_t source)
 {
+    const struct source *s = &c->signal->sources[source];
     struct adp_reading r;
-    bool any;
-    if (is_ambiguous(c, source) || !ask_each(c, source, &r, &any))
+    uint32_t had;
+    if (!ask_each(c, source, &r, &had))
         return false;
-    if (!any && source < c->signal->n_own && c->ret->why != ADP_WHY_PRESENT)
+    if (!had && source < c->signal->n_own && c->ret->why != ADP_WHY_PRESENT)
         return ask_across(c, source);
+    if (had > 1 && is_for_one(s->aggregate) && !is_of_all(s)) {
+        be_ambiguous(c, (int32_t)source);
+        return false;
+    }
     if (!c->m)
         return true;
-    if (c->m > 1 && adp_expr_chooses_once(c->signal->sources[source].expr))
-        return add_each(c, source);
-    if (c->m > 1)
+    if (c->m > 1 && is_of_all(s))
         ask_taken(c, source, &r);
     bool spoke = r.why == ADP_WHY_PRESENT;
     for (uint32_t i = 0; i < c->m; i++) {
         uint32_t g = c->who[i];
         if (spoke)
             c->state[g] = SPOKE;
-        else if (!c->failed[g])
-            c->failed[g] = (uint8_t)(source + 1);
+        else
+            fail(c, g, source, true);
     }
-    return !spoke || add_reading(c, c->signal->sources[source].aggregate, &r);
+    return !spoke || add_reading(c, s->aggregate, &r);
 }
 
 static void account(struct choosing *c, const struct adp_reading *silent)
@@ -757,26 +780,27 @@ static void account(struct choosing *c, const struct adp_reading *silent)
         add_skipped(c->ret, silent);
 }
 
-/* Of those that have no value: what was left out, and why, where nobody has one. Of values
- * that are insane each a function may make one that looks sane: it is not theirs. */
+/* Of those that have no value: what was left out, and why, where nobody has one. */
 static void account_silent(struct choosing *c, uint64_t there)
 {
     for (; there; there &= there - 1) {
         uint32_t source = (uint32_t)__builtin_ctzll(there);
         struct adp_reading r;
         c->m = 0;
-        for (uint32_t g = 0; g < c->pool->n; g++)
-            if (c->state[g] != SPOKE && c->failed[g] == source + 1)
+        for (uint32_t g = 0; g < c->pool->n; g++) {
+            if (c->state[g] == SPOKE || c->failed[g] != source + 1)
+                continue;
+            if (c->parted[g]) {
                 take_group(c, g);
+                continue;
+            }
+            ask_one(c, source, g, &r);
+            account(c, &r);
+        }
         if (!c->m)
             continue;
         ask_taken(c, source, &r);
-        bool sane = r.why == ADP_WHY_PRESENT;
         account(c, &r);
-        for (uint32_t i = 0; sane && i < c->m; i++) {
-            ask_one(c, source, c->who[i], &r);
-            account(c, &r);
-        }
     }
 }
 

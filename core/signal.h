@@ -103,6 +103,7 @@ struct adp_reading {
     uint64_t expires_ns; /* on the clock of `now_ns`: absent from then on; 0 unless */
                          /* PRESENT */
     uint32_t taken, skipped;
+    uint32_t weight, place; /* as in adp_value */
     enum adp_why skipped_why;
     uint32_t skipped_by[ADP_WHY_COUNT];
     double bound;    /* ABOVE_LAST_BOUND: it is more than this */
@@ -120,8 +121,9 @@ struct adp_reading {
  * the first one whose metrics were on the page.
  *
  * Of a pool, which is metrics with several targets (core/replicas.h), each target takes its
- * own first source; then each source is read from all series of those that took it (one that
- * adp_expr_chooses_once from each by itself), and of several such the aggregate is made. A
+ * own first source, and what that yields of its series alone is what it adds: the source's
+ * aggregate is made of these, and of several sources' the signal's. Only what adp_expr_merges
+ * is read from all who took it, and what adp_expr_totals where no aggregate is declared. A
  * source of the operator's whose metrics no target has alone is read from all. */
 void adp_signals_read(const struct adp_signals *set, const struct adp_moment *moment,
                       uint64_t now_ns, double wall_s, struct adp_scratch *scratch,

@@ -367,6 +367,12 @@ END_TEST
     "\nh_bucket{le=\"2\",e=\"1\"} " all_of_1 "\nh_bucket{le=\"+Inf\",e=\"1\"} " all_of_1 \
     "\n"
 
+/* The one with the bound 1, the other with 1 and 2. */
+#define LAST_BOUNDS(one_of_0, all_of_0, one_of_1, two_of_1, all_of_1)                    \
+    "h_bucket{e=\"0\",le=\"1\"} " one_of_0 "\nh_bucket{e=\"0\",le=\"+Inf\"} " all_of_0   \
+    "\nh_bucket{e=\"1\",le=\"1\"} " one_of_1 "\nh_bucket{e=\"1\",le=\"2\"} " two_of_1    \
+    "\nh_bucket{e=\"1\",le=\"+Inf\"} " all_of_1 "\n"
+
 /* The one with the bounds 1, 2 and 4, the other with 2 and 4, and none above. */
 #define TWO_BOUNDS(one_of_0, two_of_0, all_of_0, two_of_1, all_of_1)                     \
     "h_bucket{e=\"0\",le=\"1\"} " one_of_0 "\nh_bucket{e=\"0\",le=\"2\"} " two_of_0      \
@@ -841,6 +847,20 @@ static const struct row {
       "h_bucket{e=\"0\",le=\"1\"} 0\nh_bucket{e=\"0\",le=\"+Inf\"} 0\n"
       "h_bucket{e=\"1\",le=\"2\"} 0\nh_bucket{e=\"1\",le=\"+Inf\"} 0\n",
       ADP_AGG_NONE, ANY, ADP_WHY_BOUNDS_DIFFER, 0, 0, 1, ADP_WHY_BOUNDS_DIFFER, NULL },
+    /* 9 up to 1, and of the other 9 between 1 and 2, where the first has no bound */
+    { "also above the last bound that is common", EXPR, "quantile(0.75, h)",
+      LAST_BOUNDS("9", "9", "0", "9", "9"), LAST_BOUNDS("0", "0", "0", "0", "0"),
+      ADP_AGG_NONE, ANY, ADP_WHY_BOUNDS_DIFFER, 0, 0, 1, ADP_WHY_BOUNDS_DIFFER, NULL },
+    /* 9 + 3 of 18 up to 1: half of them are in it, 9 of 12 of the way */
+    { "and not below it", EXPR, "quantile(0.5, h)", LAST_BOUNDS("9", "9", "3", "9", "9"),
+      LAST_BOUNDS("0", "0", "0", "0", "0"), ADP_AGG_NONE, ANY, 0, 0.75, 1, 0, 0, NULL },
+    { "above a bound that is the last of all it is told", EXPR, "quantile(0.75, h)",
+      "h_bucket{e=\"0\",le=\"1\"} 1\nh_bucket{e=\"0\",le=\"+Inf\"} 9\n"
+      "h_bucket{e=\"1\",le=\"1\"} 1\nh_bucket{e=\"1\",le=\"+Inf\"} 9\n",
+      "h_bucket{e=\"0\",le=\"1\"} 0\nh_bucket{e=\"0\",le=\"+Inf\"} 0\n"
+      "h_bucket{e=\"1\",le=\"1\"} 0\nh_bucket{e=\"1\",le=\"+Inf\"} 0\n",
+      ADP_AGG_NONE, ANY, ADP_WHY_ABOVE_LAST_BOUND, 0, 0, 1, ADP_WHY_ABOVE_LAST_BOUND,
+      NULL },
     /* growth by each series' own time, whatever the pages' */
     { "a rate is over the time of its own series", EXPR, "rate(c)",
       "c{e=\"0\"} 1100 10000\nc{e=\"1\"} 700 6000\n",

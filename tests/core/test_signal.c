@@ -627,6 +627,30 @@ START_TEST(the_operators_sources_go_before_the_shipped_ones)
 }
 END_TEST
 
+/* 4 of 8 up to 1, all up to 3: the 0.95 * 8th is 3.6 of 4 of the way from 1 to 3. */
+START_TEST(a_histograms_other_name_is_that_of_its_buckets)
+{
+    static const char page[] =
+        "acme_ttft_bucket{le=\"1\"} 4\nacme_ttft_bucket{le=\"3\"} 8\n"
+        "acme_ttft_bucket{le=\"+Inf\"} 8\n";
+    static const char before[] =
+        "acme_ttft_bucket{le=\"1\"} 0\nacme_ttft_bucket{le=\"3\"} 0\n"
+        "acme_ttft_bucket{le=\"+Inf\"} 0\n";
+    const struct adp_reading *r = &readings[number_of("ttft_p95")];
+    ck_assert_int_eq(
+        adp_signals_rename(set, "vllm:time_to_first_token_seconds", "acme_ttft", NULL),
+        0);
+    read_pages(page, before);
+    ck_assert_int_eq(r->why, ADP_WHY_NEVER_SUPPLIED);
+    ck_assert_int_eq(adp_signals_rename(set, "vllm:time_to_first_token_seconds_bucket",
+                                        "acme_ttft_bucket", NULL),
+                     0);
+    read_pages(page, before);
+    ck_assert_int_eq(r->why, 0);
+    ck_assert_double_eq_tol(r->value, 2.8, 1e-12);
+}
+END_TEST
+
 START_TEST(a_sleep_that_names_no_engine_is_of_all_of_its_target)
 {
     static const char page[] =
@@ -792,6 +816,41 @@ static const struct {
       ",gpu=\"1\"} 100\n"
       "gpu_gfx_activity{" B ",gpu_id=\"0\"} 30\n",
       NULL, 0, 0.6, 3, 0, "DCGM_FI_DEV_GPU_UTIL / 100", 2 },
+    { "of which one that several pods share is one", "gpu_util", /* (1 + 0) / 2 */
+      "DCGM_FI_DEV_GPU_UTIL{" A ",gpu=\"0\",UUID=\"GPU-0\",pod=\"a\"} 100\n"
+      "DCGM_FI_DEV_GPU_UTIL{" A ",gpu=\"0\",UUID=\"GPU-0\",pod=\"b\"} 100\n"
+      "DCGM_FI_DEV_GPU_UTIL{" A ",gpu=\"0\",UUID=\"GPU-0\",pod=\"c\"} 100\n"
+      "gpu_gfx_activity{" B ",gpu_id=\"0\"} 0\n",
+      NULL, 0, 0.5, 4, 0, "DCGM_FI_DEV_GPU_UTIL / 100", 2 },
+    { "as are the ranks of an engine", "prefix_hit_rate", /* (0.75 + 0.25) / 2 */
+      "sglang:cache_hit_rate{" A ",tp_rank=\"0\"} 0.75\n"
+      "sglang:cache_hit_rate{" A ",tp_rank=\"1\"} 0.75\n"
+      "sglang:cache_hit_rate{" A ",tp_rank=\"2\"} 0.75\n"
+      "lmdeploy:prefix_cache_hit_rate{" B "} 0.25\n",
+      NULL, 0, 0.5, 4, 0, "sglang:cache_hit_rate{name=\"\"}", 2 },
+    { "and a share counts for the engines that it is of", "prefix_hit_rate",
+      /* (3 * (80 + 10 + 0) / (80 + 20 + 20) + 0.25) / 4: one had no request */
+      "vllm:prefix_cache_hits_total{" A ",engine=\"0\"} 80\n"
+      "vllm:prefix_cache_queries_total{" A ",engine=\"0\"} 80\n"
+      "vllm:prefix_cache_hits_total{" A ",engine=\"1\"} 10\n"
+      "vllm:prefix_cache_queries_total{" A ",engine=\"1\"} 20\n"
+      "vllm:prefix_cache_hits_total{" A ",engine=\"2\"} 0\n"
+      "vllm:prefix_cache_queries_total{" A ",engine=\"2\"} 0\n"
+      "vllm:prefix_cache_hits_total{target=\"c\",engine=\"0\"} 0\n"
+      "vllm:prefix_cache_queries_total{target=\"c\",engine=\"0\"} 20\n"
+      "lmdeploy:prefix_cache_hit_rate{" B "} 0.25\n",
+      "vllm:prefix_cache_hits_total{" A ",engine=\"0\"} 0\n"
+      "vllm:prefix_cache_queries_total{" A ",engine=\"0\"} 0\n"
+      "vllm:prefix_cache_hits_total{" A ",engine=\"1\"} 0\n"
+      "vllm:prefix_cache_queries_total{" A ",engine=\"1\"} 0\n"
+      "vllm:prefix_cache_hits_total{" A ",engine=\"2\"} 0\n"
+      "vllm:prefix_cache_queries_total{" A ",engine=\"2\"} 0\n"
+      "vllm:prefix_cache_hits_total{target=\"c\",engine=\"0\"} 0\n"
+      "vllm:prefix_cache_queries_total{target=\"c\",engine=\"0\"} 0\n",
+      0, 0.625, 2, 0,
+      "share(delta(vllm:prefix_cache_hits_total), "
+      "delta(vllm:prefix_cache_queries_total))",
+      2 },
     { "a target that has no part in it says nothing", "gpu_util",
       "DCGM_FI_DEV_GPU_UTIL{" A ",gpu=\"0\"} 50\nvllm:num_requests_running{" B "} 1\n",
       NULL, 0, 0.5, 1, 0, "DCGM_FI_DEV_GPU_UTIL / 100", 1 },
@@ -805,6 +864,28 @@ static const struct {
       "} 200\n"
       "vllm:prefix_cache_hits_total{" B "} 0\nvllm:prefix_cache_queries_total{" B "} 0\n",
       0, 0.175, 1, 0, NULL, 1 },
+    { "a target's requests that no engine has yet are added to each of its own",
+      "queue_depth", /* (5 + 4) + (6 + 4), and (7 + 1) + (8 + 1) */
+      "lmdeploy:num_requests_waiting{" A ",engine=\"0\"} 5\n"
+      "lmdeploy:num_requests_waiting{" A ",engine=\"1\"} 6\n"
+      "lmdeploy:num_api_requests_waiting{" A "} 4\n"
+      "lmdeploy:num_requests_waiting{" B ",engine=\"0\"} 7\n"
+      "lmdeploy:num_requests_waiting{" B ",engine=\"1\"} 8\n"
+      "lmdeploy:num_api_requests_waiting{" B "} 1\n",
+      NULL, 0, 36, 4, 0,
+      "lmdeploy:num_requests_waiting + lmdeploy:num_api_requests_waiting", 1 },
+    { "parts pair with wholes within their target", "prefix_hit_rate",
+      /* (60 + 10) / (100 + 100) */
+      "sglang:cached_tokens_total{" A ",cache_source=\"d\"} 60\n"
+      "sglang:prompt_tokens_total{" A "} 100\nsglang:cache_hit_rate{" A "} 0.01\n"
+      "sglang:cached_tokens_total{" B ",cache_source=\"d\"} 10\n"
+      "sglang:prompt_tokens_total{" B "} 100\nsglang:cache_hit_rate{" B "} 0.01\n",
+      "sglang:cached_tokens_total{" A ",cache_source=\"d\"} 0\n"
+      "sglang:prompt_tokens_total{" A "} 0\n"
+      "sglang:cached_tokens_total{" B ",cache_source=\"d\"} 0\n"
+      "sglang:prompt_tokens_total{" B "} 0\n",
+      0, 0.35, 1, 0,
+      "share(delta(sglang:cached_tokens_total), delta(sglang:prompt_tokens_total))", 1 },
     { "a target without requests is not asked for its lifetime", "prefix_hit_rate",
       "vllm:prefix_cache_hits_total{" A "} 150\nvllm:prefix_cache_queries_total{" A
       "} 300\n"
@@ -960,6 +1041,98 @@ static const struct {
       0,
       10,
       2 },
+    { "what is one of its target's is none of the pool's", /* 9 / 10 of a */
+      { "=x / y" },
+      { ADP_AGG_MAX },
+      "x{" A ",e=\"0\"} 5\nx{" A ",e=\"1\"} 9\ny{" A "} 10\nx{" B "} 2\ny{" B "} 10\n",
+      0,
+      0.9,
+      3 },
+    { "also where all are shaped so", /* 0.5 + 0.75 + 0.25 + 1 */
+      { "=x / y" },
+      { ADP_AGG_SUM },
+      "x{" A ",e=\"0\"} 2\nx{" A ",e=\"1\"} 3\ny{" A "} 4\n"
+      "x{" B ",e=\"0\"} 2\nx{" B ",e=\"1\"} 8\ny{" B "} 8\n",
+      0,
+      2.5,
+      4 },
+    { "and on what has no target", /* 0.5 + 0.75 + 0.25 */
+      { "=x / y" },
+      { ADP_AGG_SUM },
+      "x{" A ",e=\"0\"} 2\nx{" A ",e=\"1\"} 3\ny{" A "} 4\nx 2\ny 8\n",
+      0,
+      1.5,
+      3 },
+    { "and in a function of all", /* 0.5 + 0.75 + 0.25 */
+      { "=sum(x / y)" },
+      { ADP_AGG_NONE },
+      "x{" A ",e=\"0\"} 2\nx{" A ",e=\"1\"} 3\ny{" A "} 4\nx{" B "} 2\ny{" B "} 8\n",
+      0,
+      1.5,
+      1 },
+    { "several are ambiguous however they are paired",
+      { "=x / y" },
+      { ADP_AGG_NONE },
+      "x{" A ",e=\"0\"} 2\ny{" A "} 4\nx{" B ",e=\"0\"} 3\ny{" B "} 4\n",
+      ADP_WHY_AMBIGUOUS,
+      0,
+      0 },
+    { "functions are each target's own where an aggregate says what of them is",
+      { "=max(x) / max(y)" }, /* 9 / 10 of a, not 9 / 100 */
+      { ADP_AGG_MAX },
+      "x{" A ",e=\"0\"} 9\nx{" A ",e=\"1\"} 1\ny{" A "} 10\nx{" B "} 2\ny{" B "} 100\n",
+      0,
+      0.9,
+      2 },
+    { "and of all where nothing does", /* (2 + 6) / (10 + 6) */
+      { "=sum(x) / sum(y)" },
+      { ADP_AGG_NONE },
+      "x{" A "} 2\ny{" A "} 10\nx{" B "} 6\ny{" B "} 6\n",
+      0,
+      0.5,
+      1 },
+    { "a share of what is calculated is of all", /* (1 + 3) / (4 + 12) */
+      { "=100 * share(max(x), max(x) + y) / 100" },
+      { ADP_AGG_MEAN },
+      "x{" A "} 1\ny{" A ",e=\"0\"} 3\nx{" B "} 3\ny{" B ",e=\"0\"} 9\n",
+      0,
+      0.25,
+      1 },
+    { "but beside what is each target's own it is too", /* 10 * 1/4 + 20 * 3/4 */
+      { "=x * share(y, z)" },
+      { ADP_AGG_SUM },
+      "x{" A "} 10\ny{" A "} 1\nz{" A "} 4\nx{" B "} 20\ny{" B "} 3\nz{" B "} 4\n",
+      0,
+      17.5,
+      2 },
+    { "the last is the last on the page, whichever source is first",
+      { "x", "y" },
+      { ADP_AGG_LAST, ADP_AGG_LAST },
+      "y{" A "} 1\nx{" B "} 2\n",
+      0,
+      2,
+      1 },
+    { "also the other way round",
+      { "x", "y" },
+      { ADP_AGG_LAST, ADP_AGG_LAST },
+      "x{" B "} 2\ny{" A "} 1\n",
+      0,
+      1,
+      1 },
+    { "and of targets that are told in turn",
+      { "x" },
+      { ADP_AGG_LAST },
+      "x{" A ",e=\"0\"} 1\nx{" B "} 2\nx{" A ",e=\"1\"} 3\nx{" B ",e=\"1\"} NaN\n",
+      0,
+      3,
+      1 },
+    { "and of what is made of several",
+      { "=max(x) + 0 * max(y)" },
+      { ADP_AGG_LAST },
+      "x{" B "} 2\nx{" A "} 1\ny{" A "} 1\ny{" B "} 1\n",
+      0,
+      2,
+      1 },
     { "metrics that no target has alone are put together",
       { "=sum(x) / sum(y)", "x" },
       { ADP_AGG_MAX, ADP_AGG_MAX },
@@ -992,6 +1165,158 @@ START_TEST(the_operators_sources_are_chosen_by_each_target_too)
         ck_assert_double_eq(r->value, pooled_own[_i].value);
     else
         ck_assert(!r->expires_ns && !r->sources);
+}
+END_TEST
+
+/* ---- pools of random shapes ---- */
+
+/* Small numbers, the same on every run. */
+static uint32_t dice_state;
+
+static uint32_t dice(uint32_t faces)
+{
+    dice_state = dice_state * 1664525u + 1013904223u;
+    return (dice_state >> 16) % faces;
+}
+
+static const char *const random_values[] = { "1", "2", "3", "5", "8", "12", "0", "NaN" };
+
+/* Up to four series of `metric`, with a label each or without, of the target whose label is
+ * given; one is told by two ranks. */
+static void add_random_series(char *page, size_t size, const char *metric,
+                              const char *target)
+{
+    static const char *const labels[] = { "", "e=\"0\",", "e=\"1\",", "e=\"2\"," };
+    static const char *const ranks[] = { "", "tp_rank=\"0\",", "tp_rank=\"1\"," };
+    uint32_t which = dice(4) ? dice(16) : 1u << dice(4);
+    for (uint32_t i = 0; i < 4; i++)
+        if (which >> i & 1) {
+            const char *value = random_values[dice(COUNT(random_values))];
+            for (uint32_t rank = 0; rank <= (i == 3); rank++) {
+                size_t n = strlen(page);
+                snprintf(page + n, size - n, "%s{%s%s%s} %s\n", metric, labels[i],
+                         ranks[i == 3 ? 1 + rank : 0], target, value);
+            }
+        }
+}
+
+static const char *const random_sources[] = { "x",
+                                              "=x / y",
+                                              "=x + y / z",
+                                              "=(x - y) / (x + z)",
+                                              "=either(x, y) * z",
+                                              "=either(sum(x), y)",
+                                              "=x / max(y)",
+                                              "=max(x) / max(y)",
+                                              "=sum(x / y) - min(z)",
+                                              "=x * share(y, z)" };
+
+/* What the targets' own readings come to. */
+static double expected_of(enum adp_aggregate how, const struct adp_reading *alone,
+                          uint32_t n, uint32_t *ret_taken)
+{
+    double value = 0;
+    uint32_t taken = 0, weight = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        double v = alone[i].value;
+        if (alone[i].why != ADP_WHY_PRESENT)
+            continue;
+        if (how == ADP_AGG_SUM)
+            value += v;
+        else if (how == ADP_AGG_MEAN) {
+            value += v * alone[i].weight;
+            weight += alone[i].weight;
+        } else if (!taken || (how == ADP_AGG_MAX ? v > value : v < value))
+            value = v;
+        taken += alone[i].taken;
+    }
+    *ret_taken = taken;
+    return weight ? value / weight : value;
+}
+
+START_TEST(a_pools_value_follows_from_what_each_target_yields_alone)
+{
+    static const enum adp_aggregate hows[] = { ADP_AGG_SUM, ADP_AGG_MAX, ADP_AGG_MIN,
+                                               ADP_AGG_MEAN };
+    static const char *const targets[] = { A, B, "target=\"c\"", "" };
+    enum adp_aggregate how = hows[_i % COUNT(hows)];
+    uint32_t s, first, present = 0;
+    dice_state = (uint32_t)_i;
+    ck_assert_int_eq(adp_signals_add(set, "s", "x", -1000, 1000, SECOND, &s, NULL), 0);
+    add_source("s", random_sources[_i / COUNT(hows)], how);
+    add_source("s", "z", how);
+    ck_assert_int_eq(
+        adp_signals_add(set, "first", "x", -1000, 1000, SECOND, &first, NULL), 0);
+    add_source("first", random_sources[_i / COUNT(hows)], how);
+    for (int round = 0; round < 300; round++) {
+        char page[4096] = "", own[COUNT(targets)][1024] = { "" };
+        struct adp_reading alone[COUNT(targets)];
+        uint32_t n = 2 + dice(COUNT(targets) - 1), taken;
+        bool any = false;
+        for (uint32_t i = 0; i < n; i++) {
+            const char *target = targets[(i + (uint32_t)round) % COUNT(targets)];
+            add_random_series(own[i], sizeof own[i], "x", target);
+            add_random_series(own[i], sizeof own[i], "y", target);
+            add_random_series(own[i], sizeof own[i], "z", target);
+            strcat(page, own[i]);
+            alone[i] = *read_signal("s", own[i]);
+            any = any || readings[first].why != ADP_WHY_NEVER_SUPPLIED;
+        }
+        double expected = expected_of(how, alone, n, &taken);
+        const struct adp_reading *r = read_signal("s", page);
+        if (!any) /* then it is read across them */
+            continue;
+        ck_assert_msg((r->why == ADP_WHY_PRESENT) == (taken > 0), "%s of\n%s",
+                      adp_why_word(r->why), page);
+        if (!taken)
+            continue;
+        present++;
+        ck_assert_msg(fabs(r->value - expected) < 1e-9, "%g, expected %g, of\n%s",
+                      r->value, expected, page);
+        ck_assert_msg(r->taken == taken, "%u taken, expected %u, of\n%s", r->taken, taken,
+                      page);
+    }
+    ck_assert_uint_gt(present, 100);
+}
+END_TEST
+
+/* A pool of one target's copies is as that one; of sums so many times it. */
+static const char *const copied_sources[] = { "=share(x, y)", "=share(x, x + y)",
+                                              "=1 - share(x, max(y) + z)",
+                                              "=100 * share(either(x, y), z) / 100" };
+
+START_TEST(a_pool_of_copies_is_as_one_of_them)
+{
+    uint32_t s, present = 0;
+    dice_state = (uint32_t)_i;
+    ck_assert_int_eq(adp_signals_add(set, "s", "x", -1000, 1000, SECOND, &s, NULL), 0);
+    add_source("s", copied_sources[_i], ADP_AGG_MEAN);
+    for (int round = 0; round < 300; round++) {
+        char page[2048] = "", own[1024] = "";
+        for (char target = 'a'; target <= 'b'; target++) {
+            char label[] = "target=\"?\"";
+            uint32_t from = (uint32_t)(round * 7919);
+            label[8] = target;
+            dice_state = from;
+            own[0] = '\0';
+            add_random_series(own, sizeof own, "x", label);
+            add_random_series(own, sizeof own, "y", label);
+            add_random_series(own, sizeof own, "z", label);
+            strcat(page, own);
+        }
+        struct adp_reading alone = *read_signal("s", own);
+        if (alone.why == ADP_WHY_NEVER_SUPPLIED)
+            continue;
+        const struct adp_reading *r = read_signal("s", page);
+        ck_assert_msg(r->why == alone.why, "%s, alone %s, of\n%s", adp_why_word(r->why),
+                      adp_why_word(alone.why), page);
+        if (alone.why)
+            continue;
+        present++;
+        ck_assert_msg(fabs(r->value - alone.value) < 1e-9, "%g, alone %g, of\n%s",
+                      r->value, alone.value, page);
+    }
+    ck_assert_uint_gt(present, 50);
 }
 END_TEST
 
@@ -1615,6 +1940,19 @@ START_TEST(reading_allocates_nothing)
     ck_assert_uint_eq(made, 0);
     ck_assert_uint_eq(readings[0].taken, 2);
     adp_metrics_destroy((struct adp_metrics *)moment.now);
+
+    /* and what is made of all targets */
+    uint32_t of_all;
+    ck_assert_int_eq(adp_signals_add(set, "of_all", "x", 0, 1, SECOND, &of_all, NULL), 0);
+    add_source("of_all", "=share(x, y)", ADP_AGG_MEAN);
+    moment = (struct adp_moment) { .now = page_of("x{" A "} 1\ny{" A "} 2\n"
+                                                  "x{" B "} 2\ny{" B "} 10\n") };
+    fail_allocation(0);
+    adp_signals_read(set, &moment, now_ns, wall_s, scratch, readings);
+    made = allocations;
+    ck_assert_uint_eq(made, 0);
+    ck_assert_double_eq(readings[of_all].value, 0.25); /* (1 + 2) / (2 + 10) */
+    adp_metrics_destroy((struct adp_metrics *)moment.now);
 }
 END_TEST
 
@@ -1640,6 +1978,7 @@ static TCase *reading(void)
     tcase_add_loop_test(t, the_first_source_with_a_sane_value_wins, 0, COUNT(ordered));
     tcase_add_test(t, the_operators_sources_go_before_the_shipped_ones);
     tcase_add_test(t, a_renamed_metric_is_tried_second);
+    tcase_add_test(t, a_histograms_other_name_is_that_of_its_buckets);
     tcase_add_test(t, a_sleep_that_names_no_engine_is_of_all_of_its_target);
     tcase_add_test(t, what_either_has_for_a_metric_that_is_not_there_feeds_too);
     tcase_add_test(t, where_nothing_was_counted_a_lifetime_does_not_answer);
@@ -1650,6 +1989,9 @@ static TCase *reading(void)
                         COUNT(pooled));
     tcase_add_loop_test(t, the_operators_sources_are_chosen_by_each_target_too, 0,
                         COUNT(pooled_own));
+    tcase_add_loop_test(t, a_pools_value_follows_from_what_each_target_yields_alone, 0,
+                        4 * COUNT(random_sources));
+    tcase_add_loop_test(t, a_pool_of_copies_is_as_one_of_them, 0, COUNT(copied_sources));
     tcase_add_loop_test(t, each_target_of_a_pool_has_the_first_name_that_it_has, 0,
                         COUNT(pooled_names));
     tcase_add_loop_test(t, the_least_is_one_engines_of_those_that_are_counted, 0,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Input: the text of a source. Compiled in both forms and evaluated over a small page in
- * every aggregation; what comes out must be sane or have a reason. */
+ * every aggregation, as it is and of two targets apart; what comes out must be sane or have a
+ * reason. */
 #include "core/expr.h"
 
 #include <math.h>
@@ -23,9 +24,10 @@ static struct adp_str str(const char *text)
 static void add(struct adp_metrics *to, const char *name, const char *engine,
                 double value)
 {
-    struct adp_label label = { str("engine"), str(engine) };
-    if (adp_metrics_add(to, str(name), &label, *engine ? 1 : 0, value, value == 4, 2.5,
-                        NULL))
+    struct adp_label labels[] = { { str("engine"), str(engine) },
+                                  { str("target"), str("t") } };
+    uint32_t n = *engine == '1' ? 2 : *engine ? 1 : 0; /* engine 1 is another target's */
+    if (adp_metrics_add(to, str(name), labels, n, value, value == 4, 2.5, NULL))
         abort();
 }
 
@@ -81,14 +83,18 @@ static void require(int holds)
         abort();
 }
 
-static void evaluate(const struct fixture *f, const struct adp_expr *expr)
+static void evaluate(const struct fixture *f, const struct adp_expr *expr, bool apart)
 {
+    static const struct adp_str targets[] = { { "", 0 }, { "t", 1 } };
     static const struct adp_rename renames[] = { { "x", "a" }, { "y", "c" } };
     struct adp_moment moment = { .now = f->now,
                                  .before = f->before,
                                  .elapsed_s = 0.5,
                                  .renames = renames,
-                                 .n_renames = 2 };
+                                 .n_renames = 2,
+                                 .replicas = targets,
+                                 .n_replicas = apart ? 2 : 0,
+                                 .apart = apart };
     for (int how = ADP_AGG_NONE; how <= ADP_AGG_ONLY; how++) {
         struct adp_value v;
         enum adp_why why = adp_expr_evaluate(expr, &moment, (enum adp_aggregate)how, -100,
@@ -97,7 +103,8 @@ static void evaluate(const struct fixture *f, const struct adp_expr *expr)
         require((why == ADP_WHY_AMBIGUOUS) == (v.differ[0] != '\0'));
         require((v.skipped == 0) == (v.skipped_why == ADP_WHY_PRESENT));
         if (why == ADP_WHY_PRESENT)
-            require(isfinite(v.value) && v.value >= -100 && v.value <= 1e308 && v.taken);
+            require(isfinite(v.value) && v.value >= -100 && v.value <= 1e308 && v.taken &&
+                    v.weight);
         else
             require(v.taken == 0 && why < ADP_WHY_COUNT && why != ADP_WHY_NO_SNAPSHOT);
     }
@@ -113,7 +120,8 @@ static void run(const struct fixture *f, const char *text, struct adp_expr *expr
     }
     require(err->code == 0 && strcmp(adp_expr_text(expr), text) == 0);
     require(adp_expr_metric(expr, 0) != NULL);
-    evaluate(f, expr);
+    evaluate(f, expr, false);
+    evaluate(f, expr, true);
     adp_expr_destroy(expr);
 }
 
