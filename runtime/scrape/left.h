@@ -13,6 +13,8 @@
 #define ADP_LEFT_BAD "%s; %u of its lines left out"
 #define ADP_LEFT_CUT                                                                     \
     "the last line has no newline and may be cut: %u lines of its metric left out"
+#define ADP_LEFT_NOTHING                                                                 \
+    "the last line has no newline, and no metric in front of it is sure to be whole"
 #define ADP_LEFT_TWICE                                                                   \
     "%u of its series stand there more than once: the last value is taken"
 

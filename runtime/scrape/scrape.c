@@ -248,11 +248,10 @@ static void keep(struct adp_scraper *s, uint32_t i, const struct adp_fetched *go
     struct adp_error err = { 0 };
     uint32_t cut;
     size_t len = adp_page_ending(got->page, got->len, &cut);
-    t->whole = false; /* what was read before is about to go */
-    bool none =
-        !len && got->len; /* it ends in its first metric, or it is no page at all */
+    t->whole = false;             /* what was read before is about to go */
+    bool none = !len && got->len; /* it was cut, or it is no page at all */
     if (none)
-        len = got->len;
+        len = adp_page_ended(got->page, got->len);
     int code = adp_promtext_read_as(t->metrics ? t->metrics : s->tried, got->format,
                                     got->page, len, &found, &err);
     if (code < 0) {
@@ -266,7 +265,7 @@ static void keep(struct adp_scraper *s, uint32_t i, const struct adp_fetched *go
         return;
     }
     if (none || (cut && !found.samples)) {
-        fail(s, i, ADP_SCRAPE_CUT, "the page ends in the middle of its first metric");
+        fail(s, i, ADP_SCRAPE_CUT, ADP_LEFT_NOTHING);
         return;
     }
     t->fresh = t->whole = true;

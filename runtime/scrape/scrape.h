@@ -8,8 +8,8 @@
  *
  *  1. An absolute schedule (schedule.h): no drift, no burst after a stall; a target that
  *     has not answered yet is not asked again.
- *  2. A page is whole or it is not used, but for one whose last line has no newline: that
- *     metric is left out (ending.h). What went wrong is named (why.h), never a zero,
+ *  2. A page is whole or it is not used, but for one whose last line has no newline: what
+ *     may lack a line is left out (ending.h). What went wrong is named (why.h), never a zero,
  *     and never an empty page.
  *  3. Of several targets the round's page holds every series with a label `target`, stamped
  *     with its own time or else with the time its target's page came. One that fails, or

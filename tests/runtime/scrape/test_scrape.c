@@ -226,8 +226,9 @@ START_TEST(what_is_left_out_is_told_of_the_page_it_stands_on)
 {
     struct adp_scraper *s = open_scraper(3, S, S);
     struct adp_error note = { 0 };
+    char unended[] = "up 1\nq 5\nq 6"; /* written to */
     world.engine[1].page = "up 1\nb {} none\nup 2\n";
-    world.engine[2].page = "up 1\nq 5\nq 6";
+    world.engine[2].page = unended;
     struct adp_scrape_round round = next_round(s);
     ck_assert(!adp_scrape_left_note(&round.left[0], &note));
     ck_assert(adp_scrape_left_note(&round.left[1], &note));
@@ -299,15 +300,37 @@ END_TEST
 START_TEST(what_the_last_line_is_about_is_left_out_without_its_newline)
 {
     struct adp_scraper *s = open_scraper(1, S, S);
-    world.engine[0].page = "up 1\nq{e=\"0\"} 5\nq{e=\"1\"} 12";
+    char together[] = "up 1\nq{e=\"0\"} 5\nq{e=\"1\"} 12"; /* written to */
+    world.engine[0].page = together;
     struct adp_scrape_round round = next_round(s);
-    page_is(&round, "up 1\n");
+    page_is(&round, "up 1\n          \n");
     ck_assert_uint_eq(round.cut_lines, 2);
     char apart[] = "q 5\nr 3\nq 40\nr 3";
     world.engine[0].page = apart;
     round = next_round(s);
     page_is(&round, "q 5\n   \nq 40\n");
     ck_assert_uint_eq(round.cut_lines, 2);
+    adp_scraper_destroy(s);
+}
+END_TEST
+
+START_TEST(a_page_of_which_nothing_is_sure_to_be_whole_was_cut)
+{
+    static const char *const cut[] = { "q 5",          "q 5\nr 3\nq 4",
+                                       "up 1\n#",      "up 1\n# HELP q of",
+                                       "up 1\nq{e=\"", "# TYPE q gauge\nq{e=\"" };
+    struct adp_scraper *s = open_scraper(1, S, S);
+    for (size_t i = 0; i < sizeof cut / sizeof cut[0]; i++) {
+        world.engine[0].page = cut[i];
+        struct adp_scrape_round round = next_round(s);
+        ck_assert_ptr_null(round.page);
+        ck_assert_uint_eq(round.n_failures, 1);
+        ck_assert_msg(round.failures[0].why == ADP_SCRAPE_CUT, "%s: %s", cut[i],
+                      round.failures[0].text);
+    }
+    world.engine[0].page = "Not Found"; /* looks like a sample, and is no page */
+    struct adp_scrape_round round = next_round(s);
+    ck_assert_int_eq(round.failures[0].why, ADP_SCRAPE_NOT_METRICS);
     adp_scraper_destroy(s);
 }
 END_TEST
@@ -629,6 +652,7 @@ int main(void)
     tcase_add_test(tc, a_note_names_the_page_it_is_about);
     tcase_add_test(tc, a_label_without_room_is_told_in_words);
     tcase_add_test(tc, what_the_last_line_is_about_is_left_out_without_its_newline);
+    tcase_add_test(tc, a_page_of_which_nothing_is_sure_to_be_whole_was_cut);
     tcase_add_test(tc, a_page_of_several_formats_is_in_ours);
     tcase_add_test(tc, of_pages_that_are_too_much_together_the_largest_fails_by_name);
     tcase_add_test(tc, several_targets_make_one_page_per_slot);
