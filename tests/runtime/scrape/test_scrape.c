@@ -521,6 +521,83 @@ START_TEST(one_that_fails_is_held_with_its_time_and_then_gone)
 }
 END_TEST
 
+/* So many series of name x. To be freed. */
+static char *wide_page(unsigned series)
+{
+    char *page = malloc(16 * (size_t)series + 1), *p = page;
+    ck_assert_ptr_nonnull(page);
+    for (unsigned i = 0; i < series; i++)
+        p += snprintf(p, 16, "x{a=\"%u\"} 1\n", i);
+    return page;
+}
+
+/* Asked at 100, 101, ...; each page comes 10 ms later. */
+START_TEST(one_that_cannot_be_read_is_held_like_any_that_fails)
+{
+    char *wide = wide_page(ADP_METRICS_MAX_SERIES + 1);
+    const struct {
+        const char *page;
+        enum adp_scrape_why why;
+    } bad[] = { { "q 5", ADP_SCRAPE_CUT },
+                { "q 5\n# HE", ADP_SCRAPE_CUT },
+                { "hello world\n", ADP_SCRAPE_NOT_METRICS },
+                { "[]", ADP_SCRAPE_NOT_METRICS },
+                { wide, ADP_SCRAPE_TOO_BIG } };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        struct adp_scraper *s = open_scraper(2, S, S);
+        next_round(s);
+        world.engine[1].page = bad[i].page;
+        for (unsigned k = 1; k <= 2; k++) {
+            struct adp_scrape_round round = next_round(s);
+            char page[96];
+            snprintf(page, sizeof page,
+                     "up{target=\"a\"} 1 170000010%u010\nup{target=\"b\"} 1 "
+                     "1700000100010\n",
+                     k);
+            page_is(&round, page);
+            ck_assert_uint_eq(round.held, 1);
+            ck_assert_uint_eq(round.gone, 0);
+            ck_assert_uint_eq(round.n_failures, 1);
+            ck_assert_int_eq(round.failures[0].why, bad[i].why);
+        }
+        world.engine[1].page = "up 2\n";
+        struct adp_scrape_round round = next_round(s);
+        page_is(&round, "up{target=\"a\"} 1 1700000103010\n"
+                        "up{target=\"b\"} 2 1700000103010\n");
+        adp_scraper_destroy(s);
+    }
+    free(wide);
+}
+END_TEST
+
+/* 65,536 of one and 1 of the other are one too many. */
+START_TEST(a_page_that_has_no_room_in_the_pool_costs_not_what_is_held_of_it)
+{
+    char *wide = wide_page(ADP_METRICS_MAX_SERIES);
+    struct adp_scraper *s = open_scraper(2, S, S);
+    next_round(s);
+    world.engine[1].page = wide;
+    struct adp_scrape_round round = next_round(s);
+    page_is(&round, "up{target=\"a\"} 1 1700000101010\n"
+                    "up{target=\"b\"} 1 1700000100010\n");
+    ck_assert_uint_eq(round.held, 1);
+    ck_assert_uint_eq(round.came, 1);
+    ck_assert_int_eq(round.failures[0].why, ADP_SCRAPE_TOO_BIG);
+    /* The same where it is the only one that came. */
+    world.engine[0].why = ADP_SCRAPE_TIMEOUT;
+    round = next_round(s);
+    ck_assert_ptr_null(round.page);
+    ck_assert_uint_eq(round.n_failures, 2);
+    world.engine[0].why = ADP_SCRAPE_FINE;
+    world.engine[1].why = ADP_SCRAPE_TIMEOUT;
+    round = next_round(s);
+    page_is(&round, "up{target=\"a\"} 1 1700000103010\n"
+                    "up{target=\"b\"} 1 1700000100010\n");
+    adp_scraper_destroy(s);
+    free(wide);
+}
+END_TEST
+
 START_TEST(all_failing_is_a_round_without_a_page)
 {
     struct adp_scraper *s = open_scraper(2, S, S);
@@ -658,6 +735,8 @@ int main(void)
     tcase_add_test(tc, several_targets_make_one_page_per_slot);
     tcase_add_test(tc, targets_that_are_shown_alike_are_told_apart);
     tcase_add_test(tc, one_that_fails_is_held_with_its_time_and_then_gone);
+    tcase_add_test(tc, one_that_cannot_be_read_is_held_like_any_that_fails);
+    tcase_add_test(tc, a_page_that_has_no_room_in_the_pool_costs_not_what_is_held_of_it);
     tcase_add_test(tc, all_failing_is_a_round_without_a_page);
     tcase_add_test(tc, a_stalled_target_does_not_hold_the_others_up);
     tcase_add_test(tc, a_step_waits_no_longer_than_it_may);
