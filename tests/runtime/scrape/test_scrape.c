@@ -240,8 +240,9 @@ START_TEST(what_is_left_out_is_told_of_the_page_it_stands_on)
         "there more than once: the last value is taken");
     note.code = 0;
     ck_assert(adp_scrape_left_note(&round.left[2], &note));
-    ck_assert_str_eq(note.text, "the last line has no newline and may be cut: 2 lines of "
-                                "its metric left out");
+    ck_assert_str_eq(note.text,
+                     "the last line has no newline and may be cut: 2 lines left out, "
+                     "of its metric and of any that may lack one");
     world.engine[1].why = ADP_SCRAPE_NOT_FOUND; /* held is not told again */
     round = next_round(s);
     note.code = 0;
