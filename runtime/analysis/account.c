@@ -280,8 +280,9 @@ static void print_prefixes(FILE *to)
     for (uint32_t i = 0; i < n; i++)
         for (const char *const *o = p[i].others;
              o < p[i].others + sizeof p[i].others / sizeof *o && *o; o++)
-            adp_page_put(to, " %s for %s%s", *o, p[i].prefix,
-                         i + 1 < n || o[1] ? "," : "\n");
+            adp_page_put(to, "%s %s for %s", i || o > p[i].others ? "," : "", *o,
+                         p[i].prefix);
+    adp_page_put(to, "\n");
 }
 
 void adp_account_print_set(const struct adp_signals *set, FILE *to)

@@ -169,14 +169,19 @@ static int read_text(struct pages *p, const char *name, const char *text, size_t
     int code = adp_promtext_read_as(to, format, text, len, &found, err);
     if (code < 0 && err && !err->file[0])
         snprintf(err->file, sizeof err->file, "%s", name);
-    if (code == 0 && found.bad_lines)
-        adp_say("%s:%u:%u: " ADP_LEFT_BAD, name, found.first_bad_line,
-                found.first_bad_column, found.first_bad_why, found.bad_lines);
+    const struct adp_scrape_left left = { .bad_lines = found.bad_lines,
+                                          .first_bad_line = found.first_bad_line,
+                                          .first_bad_column = found.first_bad_column,
+                                          .first_bad_why = found.first_bad_why,
+                                          .duplicates = adp_metrics_duplicates(to) };
+    struct adp_error note = { 0 };
+    if (code == 0 && adp_scrape_left_note(&left, &note)) {
+        snprintf(note.file, sizeof note.file, "%s", name); /* apart: it is veiled */
+        adp_say_error(&note);
+    }
     p->now = to;
-    p->bad_lines += found.bad_lines;
-    p->duplicates += adp_metrics_duplicates(to);
-    if (code == 0 && adp_metrics_duplicates(to))
-        adp_say("%s: " ADP_LEFT_TWICE, name, adp_metrics_duplicates(to));
+    p->bad_lines += left.bad_lines;
+    p->duplicates += left.duplicates;
     return code;
 }
 

@@ -16,21 +16,18 @@
 
 enum { MOST_BYTES = 16 << 20 };
 
-/* Nothing is left of it, be it that it is no page at all. */
+/* Nothing is left of it: it was cut, or it is no page at all. */
 static int refuse(const char *name, const char *page, size_t len, struct adp_error *err)
 {
     struct adp_metrics *metrics;
     int code = adp_metrics_create(&metrics);
     if (code < 0)
         return adp_error_set(err, code, "out of memory");
-    code = adp_promtext_read(metrics, page, len, NULL, err);
+    code = adp_promtext_read(metrics, page, adp_page_ended(page, len), NULL, err);
     adp_metrics_destroy(metrics);
     if (code < 0 && err && !err->file[0])
         snprintf(err->file, sizeof err->file, "%s", name);
-    return code < 0 ? code
-                    : adp_error_at(err, ADP_ESYNTAX, name, 0, 0,
-                                   "the page ends in the middle of its first metric: its "
-                                   "last line has no newline");
+    return code < 0 ? code : adp_error_at(err, ADP_ESYNTAX, name, 0, 0, ADP_LEFT_NOTHING);
 }
 
 /* A number that was cut off is a shorter number. */

@@ -6,6 +6,7 @@
 #include "core/history.h"
 #include "core/promtext.h"
 #include "runtime/scrape/ending.h"
+#include "runtime/scrape/left.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -126,14 +127,16 @@ int adp_supply_file_json(const char *path, FILE *to, struct adp_error *err)
     uint32_t cut = 0;
     int e = read_file(path, &text, &len, err);
     size_t read = e || !len ? len : adp_page_ending(text, len, &cut);
-    bool none = len && !read; /* it ends in its first metric, or it is no page at all */
+    bool none = len && !read; /* it was cut, or it is no page at all */
+    if (none)
+        read = adp_page_ended(text, len);
     if (!e)
         e = adp_supply_create(&supply, err);
-    if (!e && (e = adp_supply_read(supply, text, none ? len : read, ADP_PROMTEXT_UNSAID,
-                                   first_ns, 0, &wrong)) < 0)
+    if (!e && (e = adp_supply_read(supply, text, read, ADP_PROMTEXT_UNSAID, first_ns, 0,
+                                   &wrong)) < 0)
         adp_error_set(err, e, "%s:%u:%u: %s", path, wrong.line, wrong.column, wrong.text);
     if (!e && none)
-        e = adp_error_set(err, ADP_ESYNTAX, "%s: it ends in its first metric", path);
+        e = adp_error_set(err, ADP_ESYNTAX, "%s: " ADP_LEFT_NOTHING, path);
     if (!e) {
         supply->account.name = path;
         supply->account.cut_lines = cut;

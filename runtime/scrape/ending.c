@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* How a page ends (ending.h).
  *
- *  1. So many ways over the page and no more, whatever is on it: linear. Nothing is allocated
- *     but where it comes back to a name (struct families).
- *  2. Whatever is doubtful is left out: a name that was cut is any that begins with it. */
+ *  1. Three ways over the page and no more, whatever is on it: linear.
+ *  2. Nothing is written to it before it is known that something is left. */
 #include "runtime/scrape/ending.h"
 
 #include "core/promtext.h"
@@ -15,13 +14,6 @@
 struct text {
     const char *p;
     size_t n;
-};
-
-/* What the last line is about. */
-struct cut {
-    struct text name;
-    bool whole;  /* else it may be any name that begins so */
-    bool header; /* a header's: of a family that has lines yet to come */
 };
 
 static bool is_same(struct text a, struct text b)
@@ -74,11 +66,10 @@ static const char *string_end(const char *p, const char *end)
 }
 
 /* Among the labels the string that is neither a label's name nor its value. */
-static struct text name_in_braces(struct text l, bool *ret_whole)
+static struct text name_in_braces(struct text l)
 {
     const char *p = l.p + 1, *end = l.p + l.n;
     bool assigned = false;
-    *ret_whole = false;
     for (; p < end && *p != '}'; p++) {
         if (*p != '"') {
             assigned = *p == '=' || (assigned && is_blank(*p));
@@ -88,54 +79,39 @@ static struct text name_in_braces(struct text l, bool *ret_whole)
         p = string_end(from, end);
         for (behind = p < end ? p + 1 : end; behind < end && is_blank(*behind);)
             behind++;
-        if (!assigned && (behind == end || *behind != '=')) {
-            *ret_whole = p < end;
+        if (!assigned && (behind == end || *behind != '='))
             return (struct text) { from, (size_t)(p - from) };
-        }
         assigned = false;
         if (p == end)
             break;
     }
-    *ret_whole = p < end;
     return (struct text) { end, 0 };
 }
 
-/* The name of a sample; *ret_whole: it does not end with the line. */
-static struct text name_of(struct text l, bool *ret_whole)
+static struct text name_of(struct text l)
 {
     size_t n = 0;
     if (l.n && *l.p == '{')
-        return name_in_braces(l, ret_whole);
+        return name_in_braces(l);
     while (n < l.n && !is_blank(l.p[n]) && l.p[n] != '{')
         n++;
-    *ret_whole = n < l.n;
     return (struct text) { l.p, n };
 }
 
-/* The family that a HELP, TYPE or UNIT is of; empty when the comment is none of these. */
-static struct text header_of(struct text l, bool *ret_whole)
+/* It has come as far as into its value: `l` ends in no blank. */
+static bool is_sample(struct text l)
 {
-    static const char *const words[] = { "HELP", "TYPE", "UNIT" };
-    const char *p = l.p + 1, *end = l.p + l.n, *from;
-    bool known = false;
+    const char *p = l.p, *end = l.p + l.n;
+    while (p < end && !is_blank(*p) && *p != '{')
+        p++;
     while (p < end && is_blank(*p))
         p++;
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        known |= end - p > 4 && memcmp(p, words[i], 4) == 0 && is_blank(p[4]);
-    *ret_whole = false;
-    if (!known)
-        return (struct text) { end, 0 };
-    for (p += 4; p < end && is_blank(*p);)
-        p++;
-    bool quoted = p < end && *p == '"';
-    from = p + quoted;
-    if (quoted)
-        p = string_end(from, end);
-    else
-        while (p < end && !is_blank(*p))
-            p++;
-    *ret_whole = p < end;
-    return (struct text) { from, (size_t)(p - from) };
+    for (bool labels = p < end && *p == '{'; labels && p < end; p++) {
+        labels = *p != '}';
+        if (*p == '"' && (p = string_end(p + 1, end)) == end)
+            break;
+    }
+    return *l.p != '#' && p < end;
 }
 
 enum { SUFFIXES = 5 };
@@ -153,209 +129,150 @@ static struct text family_of(struct text name)
     return name;
 }
 
-/* `cut` may have become the family with one of the suffixes. */
-static bool begins_suffixed(struct text cut, struct text family)
-{
-    if (cut.n <= family.n || memcmp(cut.p, family.p, family.n) != 0)
-        return false;
-    for (size_t i = 0; i < SUFFIXES; i++)
-        if (cut.n - family.n <= strlen(suffixes[i]) &&
-            memcmp(suffixes[i], cut.p + family.n, cut.n - family.n) == 0)
-            return true;
-    return false;
-}
-
-static bool is_kin(struct text name, const struct cut *cut)
-{
-    struct text a = family_of(name);
-    if (cut->header && cut->whole)
-        return is_same(name, cut->name) || is_same(a, cut->name);
-    if (is_same(a, family_of(cut->name)))
-        return true;
-    if (cut->whole)
-        return false;
-    if (cut->name.n <= name.n && memcmp(name.p, cut->name.p, cut->name.n) == 0)
-        return true;
-    return begins_suffixed(cut->name, a);
-}
-
-/* It stands there again, and not beside a relative of another name. */
-static bool is_repeated(struct text name, const struct cut *cut)
-{
-    return cut->header || !cut->whole ? is_kin(name, cut) : is_same(name, cut->name);
-}
-
-/* --- the families of a page's begin --- */
+/* --- the families of a page --- */
 
 enum { MOST_SLOTS = 1 << 17 }; /* twice as many as series are taken of a page */
 
-struct families {
-    struct text *slot; /* n 0: free */
-    size_t slots, n;   /* slots: a power of two */
+struct family {
+    struct text name;  /* n 0: free */
+    const char *first; /* its first line */
+    uint32_t lines;
+    bool found; /* from behind: its last line was */
+    bool out;
 };
 
-static struct text *slot_of(const struct families *f, struct text family)
+struct families {
+    struct family *slot; /* owned */
+    size_t slots, n;     /* slots: a power of two */
+    uint32_t lines;      /* of those that are not left out */
+    bool mixed;          /* the page came back to one */
+};
+
+static struct family *slot_of(const struct families *f, struct text name)
 {
     uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a */
-    for (size_t i = 0; i < family.n; i++)
-        hash = (hash ^ (unsigned char)family.p[i]) * UINT64_C(1099511628211);
+    for (size_t i = 0; i < name.n; i++)
+        hash = (hash ^ (unsigned char)name.p[i]) * UINT64_C(1099511628211);
     size_t at = (size_t)(hash ^ hash >> 32) & (f->slots - 1);
-    while (f->slot[at].n && !is_same(f->slot[at], family))
+    while (f->slot[at].name.n && !is_same(f->slot[at].name, name))
         at = (at + 1) & (f->slots - 1);
     return &f->slot[at];
+}
+
+/* The family of the line's sample; NULL: it has none, or one without a name. */
+static struct family *family_at(const struct families *f, struct text line,
+                                struct text *ret_name)
+{
+    struct text text = without_blanks(line);
+    if (!text.n || *text.p == '#')
+        return NULL;
+    *ret_name = family_of(name_of(text));
+    return ret_name->n ? slot_of(f, *ret_name) : NULL;
 }
 
 /* False: no memory, or more than a page may have. */
 static bool families_init(struct families *f, const char *page, const char *end)
 {
     size_t lines = 0;
-    bool ignored;
+    const struct family *before = NULL;
     for (const char *p = page; p < end; p += line_at(p, end).n + 1)
         lines++;
     *f = (struct families) { .slots = 16 };
     while (f->slots < MOST_SLOTS && f->slots < 2 * lines)
         f->slots *= 2;
     f->slot = calloc(f->slots, sizeof *f->slot);
-    if (!f->slot)
-        return false;
-    for (const char *p = page; p < end;) {
-        struct text l = line_at(p, end), text = without_blanks(l);
-        p = l.p + l.n + 1;
-        if (!text.n || *text.p == '#')
+    for (const char *p = page; f->slot && p < end;) {
+        struct text line = line_at(p, end), name;
+        struct family *family = family_at(f, line, &name);
+        p = line.p + line.n + 1;
+        if (!family)
             continue;
-        struct text family = family_of(name_of(text, &ignored));
-        struct text *slot = slot_of(f, family);
-        f->n += !slot->n && family.n;
-        *slot = family;
+        f->mixed |= family->name.n && family != before;
+        if (!family->name.n) {
+            *family = (struct family) { .name = name, .first = line.p };
+            f->n++;
+        }
+        family->lines++;
+        f->lines++;
+        before = family;
         if (f->n > f->slots / 2)
             return false;
     }
-    return true;
+    return f->slot != NULL;
 }
 
-/* --- the page --- */
-
-/* What of the page stands in front of `end`, which is where a line begins. */
-struct rest {
-    const char *again; /* the first line of the name that was cut; NULL: none */
-    bool kin;          /* lines of its family */
-    bool others;       /* lines of other families */
-    bool mixed;        /* such behind `again` */
-};
-
-static struct rest look(const char *page, const char *end, const struct cut *cut)
+/* The last line's, and each that has behind its own last line one of a family that began
+ * before it: the page came back to that, and would have come back to this. */
+static void leave_out(struct families *f, const char *page, const char *end)
 {
-    struct rest rest = { 0 };
-    bool ignored;
-    for (const char *p = page; p < end;) {
-        struct text l = line_at(p, end), text = without_blanks(l);
-        p = l.p + l.n + 1;
-        if (!text.n || *text.p == '#')
+    const char *began = end; /* the first of those behind */
+    bool last = true;
+    while (end > page) {
+        struct text line = line_before(page, end), name;
+        struct family *family = family_at(f, line, &name);
+        end = line.p > page ? line.p - 1 : page;
+        if (!family)
             continue;
-        struct text name = name_of(text, &ignored);
-        bool kin = is_kin(name, cut);
-        rest.kin |= kin;
-        rest.others |= !kin;
-        rest.mixed |= !kin && rest.again;
-        if (!rest.again && is_repeated(name, cut))
-            rest.again = l.p;
+        if (!family->found && (last || began < family->first)) {
+            family->out = true;
+            f->lines -= family->lines;
+        }
+        family->found = true;
+        last = false;
+        if (family->first < began)
+            began = family->first;
     }
-    return rest;
 }
 
-/* Blanks the lines of its family, and of those that `before` has not when it is given; line
- * numbers stay. Returns how many; *ret_left: others are left. */
-static uint32_t blank(char *page, const char *end, const struct cut *cut,
-                      const struct rest *rest, const struct families *before,
-                      bool *ret_left)
+/* Lines keep their numbers. From behind, since a family is known by the text of its first line.
+ * Returns how many samples are left out. */
+static uint32_t blank(const struct families *f, char *page, const char *end)
 {
     uint32_t n = 0;
-    bool ignored;
-    *ret_left = false;
-    for (char *p = page; p < end;) {
-        struct text l = line_at(p, end), text = without_blanks(l);
-        char *at = p;
-        p += l.n + 1;
-        if (!text.n || *text.p == '#')
-            continue;
-        struct text name = name_of(text, &ignored);
-        if (is_kin(name, cut) ||
-            (before && l.p > rest->again && !slot_of(before, family_of(name))->n)) {
-            memset(at, ' ', l.n);
+    while (end > page) {
+        struct text line = line_before(page, end), name;
+        const struct family *family = family_at(f, line, &name);
+        end = line.p > page ? line.p - 1 : page;
+        if (family && family->out) {
+            memset(page + (line.p - page), ' ', line.n);
             n++;
-        } else
-            *ret_left = true;
+        }
     }
     return n;
 }
 
-/* Leaves out what of the family stands in front of `end`. Returns how much of the page is
- * left. A page that comes back to a name is several, one behind the other: what the first has
- * only behind that name may lack its line in the last. */
-static size_t leave_out(char *page, size_t end, const struct cut *cut, uint32_t *lines)
-{
-    struct rest rest = look(page, page + end, cut);
-    struct families before = { 0 };
-    bool left = rest.others;
-    if (left && rest.kin) {
-        if (rest.mixed && !families_init(&before, page, rest.again))
-            left = false;
-        else
-            *lines +=
-                blank(page, page + end, cut, &rest, rest.mixed ? &before : NULL, &left);
-        free(before.slot);
-    }
-    return left || (!rest.kin && !*lines) ? end : 0;
-}
-
-/* A header that stands right in front of a name that was cut says what the name is. */
-static void ask_header(const char *page, const char *end, struct cut *cut)
-{
-    bool whole;
-    while (end > page) {
-        struct text l = line_before(page, end - 1), text = without_blanks(l);
-        end = l.p;
-        if (!text.n)
-            continue;
-        struct text name =
-            *text.p == '#' ? header_of(text, &whole) : (struct text) { text.p, 0 };
-        if (name.n &&
-            ((cut->name.n <= name.n && memcmp(name.p, cut->name.p, cut->name.n) == 0) ||
-             begins_suffixed(cut->name, name))) {
-            cut->name = name;
-            cut->whole = true;
-        }
-        return;
-    }
-}
-
 size_t adp_page_ending(char *page, size_t len, uint32_t *ret_lines)
 {
-    struct cut cut = { 0 };
     *ret_lines = 0;
-    if (!len || page[len - 1] == '\n')
+    if (!len || page[len - 1] == '\n' || adp_promtext_is_foreign(page, len))
         return len;
-    struct text last = line_before(page, page + len), text = without_blanks(last);
-    if (!text.n || is_same(text, (struct text) { "# EOF", 5 }) ||
-        adp_promtext_is_foreign(page, len))
+    char *from = page + (len >= 3 && memcmp(page, "\xef\xbb\xbf", 3) == 0 ? 3 : 0);
+    const char *end = page + len;
+    struct text last = line_before(from, end), text = without_blanks(last);
+    if (is_same(text, (struct text) { "# EOF", 5 }))
         return len;
-    const char *end = last.p;
-    cut.header = *text.p == '#';
-    cut.name = cut.header ? header_of(text, &cut.whole) : name_of(text, &cut.whole);
-    if (cut.header && !cut.name.n)
-        return (size_t)(end - page);
-    if (!cut.header && !cut.whole)
-        ask_header(page, end, &cut);
-    uint32_t lines = !cut.header;
-    while (end > page) { /* mostly they stand together */
-        struct text l = line_before(page, end - 1), before = without_blanks(l);
-        bool ignored;
-        if (before.n && (*before.p == '#' || !is_kin(name_of(before, &ignored), &cut)))
-            break;
-        lines += before.n > 0;
-        end = l.p;
+    if (text.n && !is_sample(text))
+        return 0;
+    struct families families;
+    bool read = families_init(&families, from, end);
+    size_t left = 0;
+    if (read && !text.n)
+        left = families.mixed ? 0 : len;
+    else if (read) {
+        leave_out(&families, from, end);
+        if (families.lines) {
+            *ret_lines = 1 + blank(&families, from, last.p > from ? last.p - 1 : from);
+            left = (size_t)(last.p - page);
+        }
     }
-    size_t left = leave_out(page, (size_t)(end - page), &cut, &lines);
-    *ret_lines = lines;
+    free(families.slot);
     return left;
+}
+
+size_t adp_page_ended(const char *page, size_t len)
+{
+    size_t n = len;
+    while (n && page[n - 1] != '\n')
+        n--;
+    return n ? n : len;
 }

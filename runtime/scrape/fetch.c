@@ -149,7 +149,7 @@ static void end_failed(struct flight *f, CURLcode code)
         end(f, ADP_SCRAPE_TOO_BIG, "more than %u bytes are announced", ADP_PAGE_MAX);
         return;
     default:
-        /* HTTP/0.9, no status line, malformed chunks, an encoding nobody asked for. */
+        /* HTTP/0.9, no status line, an encoding nobody asked for. */
         end(f, ADP_SCRAPE_NOT_HTTP, "what answers does not speak HTTP as it should: %s",
             curl_easy_strerror(code));
     }

@@ -67,11 +67,15 @@ static bool is_exported(struct adp_str name, uint32_t times)
     return !times && adp_str_is(name, ADP_POOL_LABEL);
 }
 
-static bool has_exported(const struct adp_series *s, uint32_t times)
+static bool has_exported(const struct adp_metrics *metrics, uint32_t times)
 {
-    for (uint32_t i = 0; i < s->n_labels; i++)
-        if (s->labels[i].value.n && is_exported(s->labels[i].name, times))
-            return true;
+    uint32_t n = adp_metrics_count(metrics);
+    for (uint32_t k = 0; k < n; k++) {
+        const struct adp_series *s = adp_metrics_at(metrics, k);
+        for (uint32_t i = 0; i < s->n_labels; i++)
+            if (s->labels[i].value.n && is_exported(s->labels[i].name, times))
+                return true;
+    }
     return false;
 }
 
@@ -88,11 +92,8 @@ static void put_label_name(struct adp_line *page, struct adp_str name, uint32_t 
 }
 
 static void put_labels(struct adp_line *page, const struct adp_series *s,
-                       const char *name, bool plain)
+                       const char *name, bool plain, uint32_t times)
 {
-    uint32_t times = 0;
-    while (has_exported(s, times)) /* until it is no other's, as Prometheus does */
-        times++;
     adp_line_put(page, "{", 1);
     if (!plain) {
         put_quoted(page, s->name.p, s->name.n);
@@ -115,7 +116,10 @@ static void put_labels(struct adp_line *page, const struct adp_series *s,
 uint32_t adp_pool_write(struct adp_line *page, const struct adp_metrics *metrics,
                         const char *name, double measured_s)
 {
-    uint32_t n = adp_metrics_count(metrics), left_out = 0;
+    uint32_t n = adp_metrics_count(metrics), left_out = 0, times = 0;
+    /* Until it is no other's; a page that has more of them is made to be one. */
+    while (times < ADP_METRICS_MAX_LABELS && has_exported(metrics, times))
+        times++;
     for (uint32_t i = 0; i < n; i++) {
         const struct adp_series *s = adp_metrics_at(metrics, i);
         bool plain = is_plain(s->name);
@@ -125,7 +129,7 @@ uint32_t adp_pool_write(struct adp_line *page, const struct adp_metrics *metrics
         }
         if (plain)
             adp_line_put(page, s->name.p, s->name.n);
-        put_labels(page, s, name, plain);
+        put_labels(page, s, name, plain, times);
         put_value(page, s->value);
         put_time(page, s->has_time ? s->time_s : measured_s);
         adp_line_put(page, "\n", 1);

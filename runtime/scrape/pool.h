@@ -11,7 +11,8 @@
 
 /* Appends the series of `metrics` in Prometheus' text format, each with the label
  * target="NAME"; a label of that name which is there already becomes exported_target, or
- * where that is there too exported_exported_target, and so on, as Prometheus itself has it.
+ * where any series of the page has that too exported_exported_target, and so on: as Prometheus
+ * itself has it, but that it looks at one series, so that two may become the same.
  * `measured_s`: when the page was measured, for series that carry no timestamp of their own,
  * in seconds since the epoch. Returns how many series are left out: those that have 64
  * labels and a `target` of their own. */

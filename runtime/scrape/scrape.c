@@ -27,12 +27,17 @@ struct target {
     bool in_round;    /* the round that is open waits for it */
     bool answered;    /* came or failed in the round that is open */
     bool fresh;       /* came in it */
-    bool whole;       /* `metrics` is a page that came */
     const char *page; /* the last one's bytes, the wire's; while fresh */
     size_t len;
-    uint64_t asked_ns, came_ns, came_wall_ns;
+    uint64_t asked_ns;
     enum adp_promtext_format format; /* as declared */
-    struct adp_metrics *metrics;     /* owned; NULL with a single target */
+    /* What came in the round that is open, and what is held: a page that cannot be used must
+     * not cost the one before. */
+    struct came {
+        struct adp_metrics *metrics; /* owned; NULL with a single target */
+        uint64_t at_ns, wall_ns;
+    } came, held;
+    bool whole; /* `held` is a page that came */
 };
 
 struct adp_scraper {
@@ -129,7 +134,8 @@ static int fill(struct adp_scraper *s, const struct adp_scrape_target *targets,
         s->given[i].name = s->at[i].shown;
         if (targets[i].interval_ns < shortest)
             shortest = targets[i].interval_ns;
-        if (s->n > 1 && adp_metrics_create(&s->target[i].metrics) < 0)
+        if (s->n > 1 && (adp_metrics_create(&s->target[i].came.metrics) < 0 ||
+                         adp_metrics_create(&s->target[i].held.metrics) < 0))
             return adp_error_set(err, ADP_ENOMEM, "out of memory");
     }
     tell_apart(s);
@@ -181,8 +187,10 @@ void adp_scraper_destroy(struct adp_scraper *scraper)
     if (!scraper)
         return;
     adp_fetch_destroy(scraper->fetch);
-    for (uint32_t i = 0; scraper->target && i < scraper->n; i++)
-        adp_metrics_destroy(scraper->target[i].metrics);
+    for (uint32_t i = 0; scraper->target && i < scraper->n; i++) {
+        adp_metrics_destroy(scraper->target[i].came.metrics);
+        adp_metrics_destroy(scraper->target[i].held.metrics);
+    }
     adp_metrics_destroy(scraper->tried);
     adp_line_finish(&scraper->page);
     free(scraper->given);
@@ -244,17 +252,15 @@ static void fail(struct adp_scraper *s, uint32_t i, enum adp_scrape_why why,
 static void keep(struct adp_scraper *s, uint32_t i, const struct adp_fetched *got)
 {
     struct target *t = &s->target[i];
+    struct adp_metrics *to = t->came.metrics ? t->came.metrics : s->tried;
     struct adp_promtext_found found = { 0 };
     struct adp_error err = { 0 };
     uint32_t cut;
     size_t len = adp_page_ending(got->page, got->len, &cut);
-    t->whole = false; /* what was read before is about to go */
-    bool none =
-        !len && got->len; /* it ends in its first metric, or it is no page at all */
+    bool none = !len && got->len; /* it was cut, or it is no page at all */
     if (none)
-        len = got->len;
-    int code = adp_promtext_read_as(t->metrics ? t->metrics : s->tried, got->format,
-                                    got->page, len, &found, &err);
+        len = adp_page_ended(got->page, got->len);
+    int code = adp_promtext_read_as(to, got->format, got->page, len, &found, &err);
     if (code < 0) {
         char text[200];
         snprintf(text, sizeof text, "line %u: %.150s", err.line, err.text);
@@ -266,10 +272,10 @@ static void keep(struct adp_scraper *s, uint32_t i, const struct adp_fetched *go
         return;
     }
     if (none || (cut && !found.samples)) {
-        fail(s, i, ADP_SCRAPE_CUT, "the page ends in the middle of its first metric");
+        fail(s, i, ADP_SCRAPE_CUT, ADP_LEFT_NOTHING);
         return;
     }
-    t->fresh = t->whole = true;
+    t->fresh = true;
     t->page = got->page;
     t->len = len;
     t->format = got->format;
@@ -279,10 +285,10 @@ static void keep(struct adp_scraper *s, uint32_t i, const struct adp_fetched *go
         .first_bad_column = found.first_bad_column,
         .first_bad_why = found.first_bad_why,
         .cut_lines = cut,
-        .duplicates = adp_metrics_duplicates(t->metrics ? t->metrics : s->tried),
+        .duplicates = adp_metrics_duplicates(to),
     };
-    t->came_ns = now_ns(s);
-    t->came_wall_ns = s->clock.wall_ns(s->clock.ctx);
+    t->came.at_ns = now_ns(s);
+    t->came.wall_ns = s->clock.wall_ns(s->clock.ctx);
     s->n_fresh++;
 }
 
@@ -391,24 +397,28 @@ uint64_t adp_scrape_held_ns(uint64_t interval_ns)
 static bool is_held(const struct adp_scraper *s, uint32_t i, uint64_t now)
 {
     const struct target *t = &s->target[i];
-    return t->whole && now - t->came_ns <= adp_scrape_held_ns(t->schedule.interval_ns);
+    return t->whole && now - t->held.at_ns <= adp_scrape_held_ns(t->schedule.interval_ns);
 }
 
-/* Is on the round's page. */
-static bool is_on(const struct adp_scraper *s, uint32_t i, uint64_t now)
+/* What of it is on the round's page; NULL: nothing. */
+static const struct came *is_on(const struct adp_scraper *s, uint32_t i, uint64_t now)
 {
-    return s->target[i].fresh || is_held(s, i, now);
+    const struct target *t = &s->target[i];
+    if (t->fresh)
+        return &t->came;
+    return is_held(s, i, now) ? &t->held : NULL;
 }
 
 /* Pages that are fine each may be too much together: the largest is not taken, so that it
- * costs itself and not the pool. */
+ * costs itself and not the pool. What is held of it stays, where there is room for that. */
 static void make_room(struct adp_scraper *s, uint64_t now)
 {
     for (;;) {
         uint64_t all = 0;
         uint32_t largest = 0, most = 0;
         for (uint32_t i = 0; i < s->n; i++) {
-            uint32_t n = is_on(s, i, now) ? adp_metrics_count(s->target[i].metrics) : 0;
+            const struct came *on = is_on(s, i, now);
+            uint32_t n = on ? adp_metrics_count(on->metrics) : 0;
             all += n;
             if (n >= most && n) {
                 most = n;
@@ -424,9 +434,10 @@ static void make_room(struct adp_scraper *s, uint64_t now)
         struct target *t = &s->target[largest];
         if (t->fresh) {
             s->n_fresh--;
+            t->fresh = false;
             fail(s, largest, ADP_SCRAPE_TOO_BIG, text);
-        }
-        t->fresh = t->whole = false;
+        } else
+            t->whole = false;
     }
 }
 
@@ -438,13 +449,12 @@ static void write_pool(struct adp_scraper *s, struct adp_scrape_round *ret)
     ret->fresh = s->n_fresh;
     for (uint32_t i = 0; i < s->n; i++) {
         struct target *t = &s->target[i];
-        bool held = !t->fresh && is_held(s, i, now);
-        double came_s = (double)t->came_wall_ns * 1e-9;
-        if (t->fresh || held)
-            s->left[i].no_room =
-                adp_pool_write(&s->page, t->metrics, s->given[i].name, came_s);
-        ret->held += held;
-        ret->gone += !t->fresh && !held;
+        const struct came *on = is_on(s, i, now);
+        if (on)
+            s->left[i].no_room = adp_pool_write(&s->page, on->metrics, s->given[i].name,
+                                                (double)on->wall_ns * 1e-9);
+        ret->held += on == &t->held;
+        ret->gone += !on;
     }
     if (s->page.broken) { /* the page before stays, and ages */
         fail(s, 0, ADP_SCRAPE_NO_MEMORY, "out of memory");
@@ -455,6 +465,17 @@ static void write_pool(struct adp_scraper *s, struct adp_scrape_round *ret)
     ret->page = s->page.text ? s->page.text : "";
     ret->len = s->page.len;
     ret->format = ADP_PROMTEXT_TEXT; /* ours, whatever theirs were */
+}
+
+/* What came is what is held from now on. */
+static void hold(struct target *t)
+{
+    const struct came before = t->held;
+    if (!t->fresh)
+        return;
+    t->held = t->came;
+    t->came = before;
+    t->whole = true;
 }
 
 static void close_round(struct adp_scraper *s, struct adp_scrape_round *ret)
@@ -476,6 +497,7 @@ static void close_round(struct adp_scraper *s, struct adp_scrape_round *ret)
         ret->came |= (uint64_t)s->target[i].fresh << i;
         ret->passed += s->target[i].schedule.passed;
         ret->slept += s->target[i].slept;
+        hold(&s->target[i]);
         s->target[i].answered = s->target[i].fresh = s->target[i].in_round = false;
     }
     ret->left = s->left;

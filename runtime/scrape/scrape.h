@@ -8,16 +8,16 @@
  *
  *  1. An absolute schedule (schedule.h): no drift, no burst after a stall; a target that
  *     has not answered yet is not asked again.
- *  2. A page is whole or it is not used, but for one whose last line has no newline: that
- *     metric is left out (ending.h). What went wrong is named (why.h), never a zero,
+ *  2. A page is whole or it is not used, but for one whose last line has no newline: what
+ *     may lack a line is left out (ending.h). What went wrong is named (why.h), never a zero,
  *     and never an empty page.
  *  3. Of several targets the round's page holds every series with a label `target`, stamped
- *     with its own time or else with the time its target's page came. One that fails, or
- *     is not due, is held: its last page stays with its time, so that it ages like
+ *     with its own time or else with the time its target's page came. One that fails,
+ *     that cannot be read, or is not due, is held: its last page stays with its time, so that it ages like
  *     any. After three intervals, and 5 s at least, it is gone until it answers. Of a single
  *     target nothing is held: no page, no round's page.
  *  4. No secret (bearer token, user, password, query) is in any text that comes out.
- *  5. Memory: 16 MiB of page for each target, and what was read of them. */
+ *  5. Memory: 16 MiB of page for each target, and what was read of it; of a pool, of two. */
 #ifndef ADP_SCRAPE_SCRAPE_H
 #define ADP_SCRAPE_SCRAPE_H
 

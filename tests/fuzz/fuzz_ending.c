@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Input: a page of metrics that may end anywhere. What is read of it is a beginning of it, in
- * which only samples became blanks: lines keep their numbers; and what was read once is read
- * whole. */
+ * which only samples became blanks: lines keep their numbers; one of which nothing is read is as it
+ * was; and what was read once is read whole. */
 #include "runtime/scrape/ending.h"
 
 #include <stdbool.h>
@@ -23,6 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t len)
     page[len] = 'x'; /* nobody's */
     size_t read = adp_page_ending(page, len, &lines);
     must(read <= len && page[len] == 'x');
+    must(read || memcmp(page, input, len) == 0);
     for (size_t i = 0; i < read; i++)
         must(page[i] == (char)input[i] || (page[i] == ' ' && input[i] != '\n'));
     if (read && read < len) {

@@ -265,7 +265,9 @@ START_TEST(tickets_come_back_at_once_as_not_run)
 }
 END_TEST
 
-#define CUT   "the last line has no newline and may be cut: 2 lines of its metric left out"
+#define CUT                                                                              \
+    "the last line has no newline and may be cut: 2 lines left out, of its metric and "  \
+    "of any that may lack one"
 #define TWICE "1 of its series stand there more than once: the last value is taken"
 
 static const struct {

@@ -140,7 +140,7 @@ static const struct {
     { "/long-line", ADP_SCRAPE_CUT, "more came" },
     { "/long-line-close", ADP_SCRAPE_CUT, "more came" },
     { "/chunk-more", ADP_SCRAPE_CUT, "more came behind the end of the page" },
-    { "/one-cut", ADP_SCRAPE_CUT, "in the middle of its first metric" },
+    { "/one-cut", ADP_SCRAPE_CUT, "no metric in front of it is sure to be whole" },
     { "/chunk-cut", ADP_SCRAPE_CUT, "the connection was lost after" },
     { "/chunk-cut-within", ADP_SCRAPE_CUT, "the connection was lost after" },
     { "/chunk-bad", ADP_SCRAPE_CUT, "the connection was lost after" },

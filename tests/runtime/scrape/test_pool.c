@@ -71,6 +71,26 @@ START_TEST(each_series_says_whose_it_is_and_when_it_was_measured)
 }
 END_TEST
 
+/* Prometheus, which looks at each series alone, would make the first two one. */
+START_TEST(series_that_are_two_stay_two)
+{
+    static const char text[] = "a{target=\"x\"} 5\na{exported_target=\"x\"} 3\na 1\n";
+    static const char pooled[] = "a{exported_exported_target=\"x\",target=\"t\"} 5 1000\n"
+                                 "a{exported_target=\"x\",target=\"t\"} 3 1000\n"
+                                 "a{target=\"t\"} 1 1000\n";
+    struct adp_metrics *metrics;
+    struct adp_line page;
+    adp_line_init(&page);
+    ck_assert_int_eq(adp_metrics_create(&metrics), 0);
+    ck_assert_int_eq(adp_promtext_read(metrics, text, strlen(text), NULL, NULL), 0);
+    adp_pool_write(&page, metrics, "t", 1);
+    ck_assert_uint_eq(page.len, strlen(pooled));
+    ck_assert_mem_eq(page.text, pooled, page.len);
+    adp_metrics_destroy(metrics);
+    adp_line_finish(&page);
+}
+END_TEST
+
 /* 64 labels are room enough; 64 and a `target` of its own are not. */
 START_TEST(a_series_without_room_for_the_label_is_left_out_and_counted)
 {
@@ -99,6 +119,7 @@ int main(void)
     TCase *tc = tcase_create("pool");
     tcase_add_loop_test(tc, each_series_says_whose_it_is_and_when_it_was_measured, 0,
                         sizeof pages / sizeof pages[0]);
+    tcase_add_test(tc, series_that_are_two_stay_two);
     tcase_add_loop_test(tc, a_series_without_room_for_the_label_is_left_out_and_counted,
                         0, 2);
     suite_add_tcase(suite, tc);

@@ -226,8 +226,9 @@ START_TEST(what_is_left_out_is_told_of_the_page_it_stands_on)
 {
     struct adp_scraper *s = open_scraper(3, S, S);
     struct adp_error note = { 0 };
+    char unended[] = "up 1\nq 5\nq 6"; /* written to */
     world.engine[1].page = "up 1\nb {} none\nup 2\n";
-    world.engine[2].page = "up 1\nq 5\nq 6";
+    world.engine[2].page = unended;
     struct adp_scrape_round round = next_round(s);
     ck_assert(!adp_scrape_left_note(&round.left[0], &note));
     ck_assert(adp_scrape_left_note(&round.left[1], &note));
@@ -239,8 +240,9 @@ START_TEST(what_is_left_out_is_told_of_the_page_it_stands_on)
         "there more than once: the last value is taken");
     note.code = 0;
     ck_assert(adp_scrape_left_note(&round.left[2], &note));
-    ck_assert_str_eq(note.text, "the last line has no newline and may be cut: 2 lines of "
-                                "its metric left out");
+    ck_assert_str_eq(note.text,
+                     "the last line has no newline and may be cut: 2 lines left out, "
+                     "of its metric and of any that may lack one");
     world.engine[1].why = ADP_SCRAPE_NOT_FOUND; /* held is not told again */
     round = next_round(s);
     note.code = 0;
@@ -299,15 +301,37 @@ END_TEST
 START_TEST(what_the_last_line_is_about_is_left_out_without_its_newline)
 {
     struct adp_scraper *s = open_scraper(1, S, S);
-    world.engine[0].page = "up 1\nq{e=\"0\"} 5\nq{e=\"1\"} 12";
+    char together[] = "up 1\nq{e=\"0\"} 5\nq{e=\"1\"} 12"; /* written to */
+    world.engine[0].page = together;
     struct adp_scrape_round round = next_round(s);
-    page_is(&round, "up 1\n");
+    page_is(&round, "up 1\n          \n");
     ck_assert_uint_eq(round.cut_lines, 2);
     char apart[] = "q 5\nr 3\nq 40\nr 3";
     world.engine[0].page = apart;
     round = next_round(s);
     page_is(&round, "q 5\n   \nq 40\n");
     ck_assert_uint_eq(round.cut_lines, 2);
+    adp_scraper_destroy(s);
+}
+END_TEST
+
+START_TEST(a_page_of_which_nothing_is_sure_to_be_whole_was_cut)
+{
+    static const char *const cut[] = { "q 5",          "q 5\nr 3\nq 4",
+                                       "up 1\n#",      "up 1\n# HELP q of",
+                                       "up 1\nq{e=\"", "# TYPE q gauge\nq{e=\"" };
+    struct adp_scraper *s = open_scraper(1, S, S);
+    for (size_t i = 0; i < sizeof cut / sizeof cut[0]; i++) {
+        world.engine[0].page = cut[i];
+        struct adp_scrape_round round = next_round(s);
+        ck_assert_ptr_null(round.page);
+        ck_assert_uint_eq(round.n_failures, 1);
+        ck_assert_msg(round.failures[0].why == ADP_SCRAPE_CUT, "%s: %s", cut[i],
+                      round.failures[0].text);
+    }
+    world.engine[0].page = "Not Found"; /* looks like a sample, and is no page */
+    struct adp_scrape_round round = next_round(s);
+    ck_assert_int_eq(round.failures[0].why, ADP_SCRAPE_NOT_METRICS);
     adp_scraper_destroy(s);
 }
 END_TEST
@@ -498,6 +522,83 @@ START_TEST(one_that_fails_is_held_with_its_time_and_then_gone)
 }
 END_TEST
 
+/* So many series of name x. To be freed. */
+static char *wide_page(unsigned series)
+{
+    char *page = malloc(16 * (size_t)series + 1), *p = page;
+    ck_assert_ptr_nonnull(page);
+    for (unsigned i = 0; i < series; i++)
+        p += snprintf(p, 16, "x{a=\"%u\"} 1\n", i);
+    return page;
+}
+
+/* Asked at 100, 101, ...; each page comes 10 ms later. */
+START_TEST(one_that_cannot_be_read_is_held_like_any_that_fails)
+{
+    char *wide = wide_page(ADP_METRICS_MAX_SERIES + 1);
+    const struct {
+        const char *page;
+        enum adp_scrape_why why;
+    } bad[] = { { "q 5", ADP_SCRAPE_CUT },
+                { "q 5\n# HE", ADP_SCRAPE_CUT },
+                { "hello world\n", ADP_SCRAPE_NOT_METRICS },
+                { "[]", ADP_SCRAPE_NOT_METRICS },
+                { wide, ADP_SCRAPE_TOO_BIG } };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        struct adp_scraper *s = open_scraper(2, S, S);
+        next_round(s);
+        world.engine[1].page = bad[i].page;
+        for (unsigned k = 1; k <= 2; k++) {
+            struct adp_scrape_round round = next_round(s);
+            char page[96];
+            snprintf(page, sizeof page,
+                     "up{target=\"a\"} 1 170000010%u010\nup{target=\"b\"} 1 "
+                     "1700000100010\n",
+                     k);
+            page_is(&round, page);
+            ck_assert_uint_eq(round.held, 1);
+            ck_assert_uint_eq(round.gone, 0);
+            ck_assert_uint_eq(round.n_failures, 1);
+            ck_assert_int_eq(round.failures[0].why, bad[i].why);
+        }
+        world.engine[1].page = "up 2\n";
+        struct adp_scrape_round round = next_round(s);
+        page_is(&round, "up{target=\"a\"} 1 1700000103010\n"
+                        "up{target=\"b\"} 2 1700000103010\n");
+        adp_scraper_destroy(s);
+    }
+    free(wide);
+}
+END_TEST
+
+/* 65,536 of one and 1 of the other are one too many. */
+START_TEST(a_page_that_has_no_room_in_the_pool_costs_not_what_is_held_of_it)
+{
+    char *wide = wide_page(ADP_METRICS_MAX_SERIES);
+    struct adp_scraper *s = open_scraper(2, S, S);
+    next_round(s);
+    world.engine[1].page = wide;
+    struct adp_scrape_round round = next_round(s);
+    page_is(&round, "up{target=\"a\"} 1 1700000101010\n"
+                    "up{target=\"b\"} 1 1700000100010\n");
+    ck_assert_uint_eq(round.held, 1);
+    ck_assert_uint_eq(round.came, 1);
+    ck_assert_int_eq(round.failures[0].why, ADP_SCRAPE_TOO_BIG);
+    /* The same where it is the only one that came. */
+    world.engine[0].why = ADP_SCRAPE_TIMEOUT;
+    round = next_round(s);
+    ck_assert_ptr_null(round.page);
+    ck_assert_uint_eq(round.n_failures, 2);
+    world.engine[0].why = ADP_SCRAPE_FINE;
+    world.engine[1].why = ADP_SCRAPE_TIMEOUT;
+    round = next_round(s);
+    page_is(&round, "up{target=\"a\"} 1 1700000103010\n"
+                    "up{target=\"b\"} 1 1700000100010\n");
+    adp_scraper_destroy(s);
+    free(wide);
+}
+END_TEST
+
 START_TEST(all_failing_is_a_round_without_a_page)
 {
     struct adp_scraper *s = open_scraper(2, S, S);
@@ -629,11 +730,14 @@ int main(void)
     tcase_add_test(tc, a_note_names_the_page_it_is_about);
     tcase_add_test(tc, a_label_without_room_is_told_in_words);
     tcase_add_test(tc, what_the_last_line_is_about_is_left_out_without_its_newline);
+    tcase_add_test(tc, a_page_of_which_nothing_is_sure_to_be_whole_was_cut);
     tcase_add_test(tc, a_page_of_several_formats_is_in_ours);
     tcase_add_test(tc, of_pages_that_are_too_much_together_the_largest_fails_by_name);
     tcase_add_test(tc, several_targets_make_one_page_per_slot);
     tcase_add_test(tc, targets_that_are_shown_alike_are_told_apart);
     tcase_add_test(tc, one_that_fails_is_held_with_its_time_and_then_gone);
+    tcase_add_test(tc, one_that_cannot_be_read_is_held_like_any_that_fails);
+    tcase_add_test(tc, a_page_that_has_no_room_in_the_pool_costs_not_what_is_held_of_it);
     tcase_add_test(tc, all_failing_is_a_round_without_a_page);
     tcase_add_test(tc, a_stalled_target_does_not_hold_the_others_up);
     tcase_add_test(tc, a_step_waits_no_longer_than_it_may);
