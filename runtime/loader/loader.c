@@ -10,6 +10,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,9 +26,30 @@ struct mapping {
 
 static struct {
     pthread_mutex_t lock; /* guards both below; no other lock is taken under it */
-    uint32_t n;
+    _Atomic uint32_t n;   /* release: behind the place it counts */
     struct mapping list[ADP_LOADER_MAX];
 } process = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* A child of fork has the list and the lock, but not the thread that may have held it. A
+ * file that was being mapped at that moment is not in the list yet, and is mapped again, as
+ * another copy; glibc makes the linker's own lock anew in the same way. */
+static void renew_lock(void)
+{
+    pthread_mutex_init(&process.lock, NULL);
+}
+
+static void heed_forks(void)
+{
+    pthread_atfork(NULL, NULL, renew_lock);
+}
+
+/* pthread_once is itself not left half done in a child. */
+static void lock_process(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, heed_forks);
+    pthread_mutex_lock(&process.lock);
+}
 
 /* dlerror begins with the copy's name, which says nothing to the operator. */
 static const char *linker_says(const struct adp_copy *copy)
@@ -112,11 +134,13 @@ static int find_or_map(const struct mapping **ret, const struct adp_file *file,
     int r = map_bytes(&handle, file, path, err);
     if (r < 0)
         return r;
-    struct mapping *next = &process.list[process.n++];
+    struct mapping *next = &process.list[process.n];
     memcpy(next->sha256, file->sha256, sizeof next->sha256);
     next->handle = handle;
     next->entry = dlsym(handle, ADP_POLICY_SYMBOL);
     *ret = next;
+    /* Last, for a child that is forked here: a place is counted when it is whole. */
+    atomic_store_explicit(&process.n, process.n + 1, memory_order_release);
     return 0;
 }
 
@@ -124,7 +148,7 @@ static int map_once(const struct adp_policy **ret, const struct adp_file *file,
                     const char *path, struct adp_error *err)
 {
     const struct mapping *mapping = NULL;
-    pthread_mutex_lock(&process.lock);
+    lock_process();
     int r = find_or_map(&mapping, file, path, err);
     pthread_mutex_unlock(&process.lock);
     if (r < 0)
