@@ -693,6 +693,28 @@ START_TEST(what_close_counts_as_lost_is_what_was_recorded_and_no_opening)
 }
 END_TEST
 
+/* They share the control lane with what becomes lines: here nothing is drained before close
+ * gives up, and the snapshot is the one line among them. */
+START_TEST(what_close_counts_as_lost_are_lines_and_no_words)
+{
+    struct adp_error err = { 0 };
+    struct adp_log *log = open_log(path, 0, 0);
+    stage_decide(&stage, "a");
+    ck_assert_int_eq(adp_log_flush(log, NULL), 0);
+    disk.error = ENOSPC;
+    disk.takes = 0;
+    stage_decide(&stage, "b");
+    ck_assert_int_eq(adp_log_flush(log, NULL), ADP_EIO); /* keeps b, and drains no more */
+    for (uint32_t number = 2; number < 6; number++)
+        ck_assert_int_eq(
+            adp_publisher_generation(stage.publisher, number, 0, 0, "", 0, 1), 0);
+    stage_publish(&stage, 0.5, 3);
+    ck_assert_int_eq(adp_log_close(log, &err), ADP_EIO);
+    disk.error = 0;
+    ck_assert_uint_eq(lost_by(&err), 2);
+}
+END_TEST
+
 /* The snapshot's line is one, and the opening of a file that is begun anew is none. */
 START_TEST(lines_are_counted_as_they_are_written_also_of_a_batch_that_is_cut)
 {
@@ -1264,6 +1286,7 @@ int main(void)
     tcase_add_loop_test(t, a_disk_that_stays_full_is_an_error_at_close_within_its_bound,
                         0, 2);
     tcase_add_test(t, what_close_counts_as_lost_is_what_was_recorded_and_no_opening);
+    tcase_add_test(t, what_close_counts_as_lost_are_lines_and_no_words);
     tcase_add_test(t, lines_are_counted_as_they_are_written_also_of_a_batch_that_is_cut);
     tcase_add_loop_test(t, a_disk_that_is_only_slow_gets_everything_however_long_it_takes,
                         0, 2);
