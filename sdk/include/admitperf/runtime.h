@@ -37,7 +37,7 @@
  * may open and start its own, with the same log, whatever threads of the parent were doing.
  * One that inherits an opened runtime may start that, unless another thread was in a call
  * of it at the fork: what that was doing is half done for good, so here too every call
- * returns ADP_ESTATE. (By fork(), not _Fork or clone; needs Linux 4.14.)
+ * returns ADP_ESTATE. (Needs Linux 4.14.)
  *
  * Structs that begin with `size` are filled by the caller with sizeof: fields are only
  * ever appended. A size below what version 1 has is ADP_EINVAL, in every call; a larger
