@@ -34,7 +34,8 @@
  * Fork: a runtime belongs to the process that starts it. Open before the fork if you like,
  * start after it. In a child that inherits a started runtime every call returns
  * ADP_ESTATE and does nothing (decisions say admit); what it holds is not freed. The child
- * may open and start its own, with the same log, whatever threads of the parent were doing.
+ * may open and start its own, with the same log, whatever threads of the parent were doing
+ * in here (docs/embedding.md: what glibc's linker leaves).
  * One that inherits an opened runtime may start that, unless another thread was in a call
  * of it at the fork: what that was doing is half done for good, so here too every call
  * returns ADP_ESTATE. (Needs Linux 4.14.)
@@ -251,8 +252,9 @@ ADP_API int adp_runtime_refresh(adp_runtime *rt, adp_error *err);
  * too small: `ret` then says admit, nothing is recorded, and no policy was asked. */
 ADP_API int adp_lane_decide(adp_lane *lane, const adp_facts *facts, adp_decision *ret);
 /* [hot] Decides on these metrics, recorded with the request: up to 2 MiB of them, beyond
- * that the line says how many there were. Read are the first 65,536; one that
- * adp_runtime_publish would refuse is left out, and the request is decided on the others.
+ * that the line says how many there were. Read are the first 65,536 series; one that is
+ * given more than once is one series with the last of its values, wherever that stands. One
+ * that adp_runtime_publish would refuse is left out, and the request is decided on the others.
  * What is left out of the line is counted in it (`metrics_omitted`). */
 ADP_API int adp_lane_decide_with(adp_lane *lane, const adp_metric *metrics, uint32_t n,
                                  const adp_facts *facts, adp_decision *ret);
