@@ -510,11 +510,36 @@ static uint64_t lane_left(const struct adp_drain *d, uint32_t lane)
     return l->damaged || next <= l->next_seq ? 0 : next - l->next_seq;
 }
 
+/* Of a ring's queued records those that will be no line. The walk ends where the ring makes no
+ * sense: draining it would abandon it there. */
+static uint64_t wordless_left(const struct adp_drain *d, uint32_t lane)
+{
+    const uint8_t *ring = adp_region_bytes_of(d->region, lane);
+    uint64_t size = adp_region_ring_bytes(d->region, lane);
+    uint64_t at = d->lane[lane].head, n = 0;
+    uint64_t left = atomic_load_explicit(&adp_region_ring(d->region, lane)->tail,
+                                         memory_order_acquire) -
+                    at;
+    while (!d->lane[lane].damaged && left >= 8 && left <= size) {
+        uint64_t offset = at & (size - 1);
+        uint32_t words[2];
+        memcpy(words, ring + offset, sizeof words);
+        if (words[0] < 8 || words[0] % 8 || words[0] > left || words[0] > size - offset)
+            break;
+        n += (words[1] & 0xffff) == ADP_REC_GENERATION;
+        at += words[0];
+        left -= words[0];
+    }
+    return n;
+}
+
 uint64_t adp_drain_left(const struct adp_drain *drain)
 {
     uint64_t left = 0;
-    for (uint32_t lane = 0; lane < drain->n_lanes; lane++)
-        left += lane_left(drain, lane);
+    for (uint32_t lane = 0; lane < drain->n_lanes; lane++) {
+        uint64_t records = lane_left(drain, lane), no = wordless_left(drain, lane);
+        left += records > no ? records - no : 0;
+    }
     return left;
 }
 

@@ -63,7 +63,8 @@ unsigned adp_drain_fill(const struct adp_drain *drain);
 void adp_drain_mark(struct adp_drain *drain);
 bool adp_drain_reached(const struct adp_drain *drain);
 
-/* Records that are neither lines nor accounted for in one: queued, or dropped since. */
+/* Records that are neither lines nor accounted for in one: queued, or dropped since. Not those
+ * queued that will be no line, a generation's words. */
 uint64_t adp_drain_left(const struct adp_drain *drain);
 
 struct adp_drained adp_drain_count(const struct adp_drain *drain);

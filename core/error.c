@@ -3,6 +3,7 @@
 #include "core/error.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,10 +16,16 @@ static void copy(char *to, size_t cap, const char *from)
     to[n] = '\0';
 }
 
+/* The first error stays, and so does the first note, but before an error. */
+static bool stays(const struct adp_error *err, int code)
+{
+    return err->code < 0 || (err->code > 0 && code > 0);
+}
+
 static int set(struct adp_error *err, int code, const char *file, uint32_t line,
                uint32_t column, const char *format, va_list args)
 {
-    if (!err || err->code)
+    if (!err || stays(err, code))
         return code;
     err->code = code;
     err->line = line;

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -112,17 +113,57 @@ static void signal_fd(int fd)
     (void)n; /* full: it is signalled already */
 }
 
-/* Up to `ns`, or until the eventfd is signalled. With the signals blocked, so that the time
- * is the time: there is no clock here to ask how much is left. */
-static void wait_fd(int fd, uint64_t ns)
+static struct timespec timespec_of(uint64_t ns)
 {
-    struct timespec t = { (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
+    return (struct timespec) { (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
+}
+
+static uint64_t ns_of(struct timespec t)
+{
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static bool take_signal(int fd)
+{
+    uint64_t n;
+    return read(fd, &n, sizeof n) == sizeof n;
+}
+
+/* Where a filter refuses ppoll. Where it refuses to sleep too, the time counts as passed. */
+static void look_until(int fd, struct timespec *left)
+{
+    uint64_t ns = ns_of(*left);
+    while (ns && !take_signal(fd)) {
+        uint64_t nap = ns < MS ? ns : MS;
+        struct timespec t = timespec_of(nap);
+        while (nanosleep(&t, &t) < 0 && errno == EINTR)
+            ;
+        ns -= nap;
+    }
+    *left = timespec_of(ns);
+}
+
+/* Until the eventfd is signalled, `ns` at most; returns how long that was. There is no clock
+ * here to ask how much is left. The kernel says it, which glibc's ppoll keeps to itself: a
+ * wait that a signal interrupts (glibc sends each thread one for setuid and its like, whatever
+ * is blocked) goes on with the rest. */
+static uint64_t wait_fd(int fd, uint64_t ns)
+{
+    struct timespec left = timespec_of(ns);
     struct pollfd one = { .fd = fd, .events = POLLIN };
     sigset_t most;
-    uint64_t n;
+    long n;
     most_signals(&most);
-    if (ppoll(&one, 1, &t, &most) > 0 && read(fd, &n, sizeof n) < 0)
-        return;
+    do
+        n = syscall(SYS_ppoll, &one, 1, &left, &most, _NSIG / 8);
+    while (n < 0 && errno == EINTR);
+    if (n > 0)
+        take_signal(fd);
+    else if (n < 0)
+        look_until(fd, &left);
+    else
+        left = timespec_of(0);
+    return ns - ns_of(left);
 }
 
 /* --- one step: the writer's --- */
@@ -448,9 +489,7 @@ static int write_all(struct adp_log *log)
         }
         if (waited >= PATIENCE_NS)
             return code;
-        uint64_t ns = rest(log, code, more, 0);
-        wait_fd(log->wake, ns);
-        waited += ns;
+        waited += wait_fd(log->wake, rest(log, code, more, 0));
     }
 }
 
@@ -471,8 +510,7 @@ static bool wait_for(struct adp_log *log, uint64_t ns,
         seen = steps;
         if (is || waited >= ns)
             return is;
-        wait_fd(log->done, slice_ns);
-        waited += slice_ns;
+        waited += wait_fd(log->done, slice_ns);
     }
 }
 

@@ -561,6 +561,8 @@ static size_t fitting(const struct adp_logfile *file, const struct adp_line *lin
     if (!file->rotate_bytes || !file->regular)
         return rest;
     uint64_t room = full > file->size ? full - file->size : 0;
+    if (room < file->due)
+        room = file->due;
     if (rest <= room)
         return rest;
     const char *last = room ? memrchr(from, '\n', (size_t)room) : NULL;
@@ -572,14 +574,27 @@ static size_t fitting(const struct adp_logfile *file, const struct adp_line *lin
     return first ? (size_t)(first - from) + 1 : rest;
 }
 
+/* A file that begins with an opening of more than half of rotate_bytes takes as much again of
+ * lines: else there would be a file for every few of them, and `keep` would keep no more. */
+static void begin_with(struct adp_logfile *file, size_t front)
+{
+    file->front = front;
+    if (front > file->rotate_bytes / 2)
+        file->due = 2 * (uint64_t)front;
+}
+
 /* What is written again, and the opening of a new file before it. */
 static void begin(struct adp_logfile *file, struct adp_line *lines, size_t *written,
                   enum place place, const struct adp_line *opening)
 {
     size_t start = line_start(lines, *written), front = opening->len;
     *written = start;
-    if (place == NEW)
+    if (place == NEW) {
         file->fresh = false;
+        file->due = 0;
+        if (start == 0 && file->front)
+            begin_with(file, file->front);
+    }
     /* An opening that is still at the front was for a file that never got it. */
     if (place != NEW || !front || opening->broken || (start == 0 && file->front))
         return;
@@ -591,7 +606,7 @@ static void begin(struct adp_logfile *file, struct adp_line *lines, size_t *writ
     memcpy(lines->text, opening->text, front);
     lines->len += front - start;
     *written = 0;
-    file->front = front;
+    begin_with(file, front);
     file->repeated = true;
 }
 
@@ -635,6 +650,7 @@ static void note_written(struct adp_logfile *file, const struct adp_line *lines,
     *written += n;
     file->bytes += n;
     file->size += n;
+    file->due -= n < file->due ? n : file->due;
     if (file->regular) {
         /* Behind our own bytes, wherever others have appended meanwhile. */
         off_t end = lseek(file->fd, 0, SEEK_CUR);

@@ -19,7 +19,8 @@
  *     one that somebody moved may be packed already. Only one that has its name still, where
  *     we may not look any more, is written to.
  *  4. A file opened in place of another starts with the opening. It does not grow beyond
- *     rotate_bytes, unless a single line does, or rotation fails; then lines go on in it.
+ *     rotate_bytes, or twice its opening where that is more, unless a single line does, or
+ *     rotation fails; then lines go on in it.
  *  5. What is no regular file (a FIFO, a device) is appended to as it takes it, without
  *     waiting, and is never rotated.
  *  6. A rotated file is NAME.20261130T154512.042Z-7f3a.jsonl for good: the time (UTC) of its
@@ -62,6 +63,7 @@ struct adp_logfile {
     uint64_t end;       /* where our last write ended; UINT64_MAX: none in this file */
     uint64_t cut;       /* size at which it ended within a line, seen without the lock */
     uint64_t rotate_at; /* 0, or not before this size: the last rotation failed */
+    uint64_t due;       /* bytes that still go into the file, however large it is */
     size_t front;       /* bytes of opening that the lines that wait begin with */
     bool repeated;      /* it is in another file already, and no line of its own */
     uint32_t misses;    /* of the lock, in a row */

@@ -19,6 +19,8 @@ The metrics are the application's own: its /metrics is asked, in this process, e
 One runtime for each process, used by its event loop's thread alone, and opened at the first
 event: after a server has forked its workers. It is closed when the application has shut down, and
 what is asked after that passes undecided; where the application starts up again, a new one opens.
+One that cannot be opened ends a startup; without one, requests pass undecided, which is said once,
+and it is tried again no sooner than RETRY_S later.
 """
 import asyncio
 import atexit
@@ -34,6 +36,7 @@ LIBRARY = os.environ.get("ADMITPERF_LIBRARY", "libadmitperf.so.1")
 INTERVAL_S = float(os.environ.get("ADMITPERF_INTERVAL_S", "1"))
 PATHS = {"/v1/chat/completions", "/v1/completions", "/v1/messages", "/v1/responses"}
 AHEAD = 16  # messages; of uvicorn's, 64 KiB each
+RETRY_S = 10  # from one attempt to open to the next, where requests come before it opens
 
 # --- <admitperf/runtime.h>, as much of it as is used
 
@@ -92,6 +95,7 @@ class Runtime:
         if (self.library.adp_runtime_start(self.runtime, ctypes.byref(error)) < 0
                 or self.library.adp_lane_open(ctypes.byref(self.lane), self.runtime,
                                               ctypes.byref(error)) < 0):
+            self.library.adp_runtime_close(self.runtime, None)
             raise RuntimeError(self.say(error))
         self.process = os.getpid()
         atexit.register(self.close)
@@ -270,6 +274,7 @@ class AdmitPerf:
         self.app = app
         self.runtime = self.publisher = None
         self.closed = self.told = False
+        self.failed, self.retry = None, 0.0  # why it did not open, and when to try again
 
     async def __call__(self, scope, receive, send):
         if scope["type"] == "lifespan":
@@ -325,12 +330,27 @@ class AdmitPerf:
 
     def is_open(self):
         if not self.closed:
-            self.open()
-        elif not self.told:
+            return self.could_open()
+        if not self.told:
             self.told = True
             print("admitperf: the application has shut down: what comes now passes undecided",
                   file=sys.stderr)
-        return not self.closed
+        return False
+
+    def could_open(self):
+        """A request is not refused because we cannot be opened, nor does each try again."""
+        if self.runtime is None and time.monotonic() < self.retry:
+            return False
+        try:
+            self.open()
+        except (RuntimeError, OSError) as error:  # OSError: no such library
+            if str(error) != self.failed:
+                print("admitperf: cannot be opened, requests pass undecided: %s" % error,
+                      file=sys.stderr)
+            self.failed, self.retry = str(error), time.monotonic() + RETRY_S
+            return False
+        self.failed = None
+        return True
 
     def through_life(self, send):
         async def watched(message):

@@ -50,11 +50,13 @@ func open(config string) (*admission, error) {
 	a := &admission{rt: rt, lanes: make(chan *C.adp_lane, 16)}
 	var err C.adp_error
 	if C.adp_runtime_start(rt, &err) < 0 {
+		C.adp_runtime_close(rt, nil)
 		return nil, said(&err)
 	}
 	for i := 0; i < runtime.GOMAXPROCS(0) && i < cap(a.lanes); i++ {
 		var lane *C.adp_lane
 		if C.adp_lane_open(&lane, rt, &err) < 0 {
+			C.adp_runtime_close(rt, nil)
 			return nil, said(&err)
 		}
 		a.lanes <- lane

@@ -17,6 +17,10 @@
  *   outcome   once for each admitted request: done, failed (the engine's side broke, cut its
  *             answer, or said 5xx) or cancelled (the client left, while it sent or while it
  *             was answered; the engine is told by closing) */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* POLLRDHUP, accept4 */
+#endif
+
 #include <admitperf/runtime.h>
 
 #include <arpa/inet.h>

@@ -219,7 +219,7 @@ static int add_source(adp_runtime *rt, const char *signal, adp_source_fn read, v
     int at = adp_signals_find(set, signal);
     const char *nearest =
         at < 0 ? adp_error_nearest(signal, adp_signals_names(set)) : NULL;
-    if (rt->started)
+    if (adp_host_is_started(rt))
         return adp_error_set(err, ADP_ESTATE, "the runtime is started already");
     if (at < 0)
         return adp_error_set(err, ADP_EINVAL, "no signal \"%.64s\"%s%s%s", signal,

@@ -19,6 +19,7 @@
 #include "runtime/host/state.h"
 #include "runtime/host/words.h"
 
+#include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +34,8 @@ static const struct adp_place nowhere;
 static void sleep_ns(long ns)
 {
     struct timespec t = { 0, ns };
-    nanosleep(&t, NULL);
+    while (nanosleep(&t, &t) < 0 && errno == EINTR)
+        ;
 }
 
 /* --- ending --- */

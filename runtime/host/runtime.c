@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,12 +91,26 @@ static int note_paths(adp_runtime *rt, const char *path)
     return 0;
 }
 
+/* Where the kernel does not know such pages, a child is not told apart. */
+static int make_here(adp_runtime *rt)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    void *at =
+        mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED)
+        return ADP_ENOMEM;
+    madvise(at, page, MADV_WIPEONFORK);
+    rt->here = at;
+    atomic_store_explicit(rt->here, ADP_HERE_OURS, memory_order_relaxed);
+    return 0;
+}
+
 static int open_config(adp_runtime **ret, struct adp_config *config, const char *path,
                        const struct adp_host_options *options, adp_errors *errors)
 {
     struct adp_place nowhere = { 0 };
     adp_runtime *rt = calloc(1, sizeof *rt);
-    if (!rt || note_paths(rt, path) < 0) {
+    if (!rt || note_paths(rt, path) < 0 || make_here(rt) < 0) {
         adp_errors_add(errors, ADP_ENOMEM, config->file, nowhere, "out of memory");
         adp_config_destroy(config);
         if (rt) {
@@ -205,10 +220,39 @@ const char *adp_host_log_path(const adp_runtime *rt)
 
 /* --- control --- */
 
+/* A child that inherited the runtime before it was started, at its first call: the locks
+ * may be held by threads of the parent, which are not here, and are made anew. What such a
+ * thread was in the middle of stays as it was. Between taking the lock and writing `within`,
+ * and from there to letting go, nothing is half done. */
+static void settle(adp_runtime *rt)
+{
+    uint32_t seen = ADP_HERE_UNKNOWN;
+    if (atomic_compare_exchange_strong_explicit(rt->here, &seen, ADP_HERE_SETTLING,
+                                                memory_order_acquire,
+                                                memory_order_acquire)) {
+        bool torn = atomic_load_explicit(&rt->within, memory_order_relaxed) != 0;
+        pthread_mutex_init(&rt->control_mutex, NULL);
+        pthread_mutex_init(&rt->lanes_mutex, NULL);
+        atomic_store_explicit(rt->here, torn ? ADP_HERE_TORN : ADP_HERE_OURS,
+                              memory_order_release);
+    }
+    while (atomic_load_explicit(rt->here, memory_order_acquire) == ADP_HERE_SETTLING)
+        sched_yield();
+}
+
+/* Whether a thread of the parent was in a [control] call when this process was forked. */
+static bool is_torn(adp_runtime *rt)
+{
+    if (adp_host_is_inherited(rt))
+        return false;
+    settle(rt);
+    return atomic_load_explicit(rt->here, memory_order_acquire) == ADP_HERE_TORN;
+}
+
 int adp_host_enter(adp_runtime *rt, adp_error *err)
 {
     int code = adp_host_lock(rt, err);
-    if (code < 0 || rt->started)
+    if (code < 0 || adp_host_is_started(rt))
         return code;
     adp_host_leave(rt);
     return adp_error_set(err, ADP_ESTATE, "the runtime is not started");
@@ -226,6 +270,10 @@ int adp_host_lock(adp_runtime *rt, adp_error *err)
         return adp_error_set(err, ADP_ESTATE,
                              "the runtime was started by another process, before a fork; "
                              "open one here, or start after the fork");
+    if (is_torn(rt))
+        return adp_error_set(err, ADP_ESTATE,
+                             "another thread was in a call of the runtime when this "
+                             "process was forked; open one here");
     if (adp_host_is_within(rt))
         return adp_error_set(err, ADP_ESTATE,
                              "this thread is in a call of the runtime already: a "
@@ -236,14 +284,15 @@ int adp_host_lock(adp_runtime *rt, adp_error *err)
     int before = forbid_cancel();
     pthread_mutex_lock(&rt->control_mutex);
     rt->cancel_state = before;
-    atomic_store_explicit(&rt->within, pthread_self(), memory_order_relaxed);
+    /* Acquire: nothing is begun before it is written, for a child of fork. */
+    atomic_exchange_explicit(&rt->within, pthread_self(), memory_order_acq_rel);
     return 0;
 }
 
 void adp_host_leave(adp_runtime *rt)
 {
     int before = rt->cancel_state;
-    atomic_store_explicit(&rt->within, 0, memory_order_relaxed);
+    atomic_store_explicit(&rt->within, 0, memory_order_release);
     pthread_mutex_unlock(&rt->control_mutex);
     allow_cancel(before, 0);
 }
@@ -274,20 +323,6 @@ static int make_region(adp_runtime *rt, adp_error *err)
                              rt->memory_bytes);
     rt->memory = at;
     return adp_region_create(&rt->region, at, rt->memory_bytes, &shape, instance, err);
-}
-
-/* Where the kernel does not know such pages, a child is not told apart. */
-static int make_here(adp_runtime *rt, adp_error *err)
-{
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    void *at =
-        mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (at == MAP_FAILED)
-        return adp_error_set(err, ADP_ENOMEM, "out of memory");
-    madvise(at, page, MADV_WIPEONFORK);
-    rt->here = at;
-    atomic_store_explicit(rt->here, 1, memory_order_relaxed);
-    return 0;
 }
 
 int adp_host_record_words(adp_runtime *rt, const struct adp_edition *e, adp_error *err)
@@ -338,14 +373,12 @@ static int start(adp_runtime *rt, adp_error *err)
 {
     struct adp_edition *e = rt->edition;
     bool recording = adp_host_is_recording(rt);
-    if (rt->started)
+    if (adp_host_is_started(rt))
         return adp_error_set(err, ADP_ESTATE, "the runtime is started already");
     if (rt->region)
         return adp_error_set(err, ADP_ESTATE, "the runtime could not be started before");
     adp_host_seal(rt, e, NULL);
     int code = make_region(rt, err);
-    if (code == 0)
-        code = make_here(rt, err);
     if (code == 0)
         code = adp_publisher_create(&rt->publisher, rt->region, recording, err);
     if (code == 0)
@@ -361,7 +394,7 @@ static int start(adp_runtime *rt, adp_error *err)
     adp_host_announce(rt, e);
     adp_generation_add(&rt->generations, e->generation);
     adp_generation_switch(&rt->generations, rt->oldest);
-    rt->started = true;
+    atomic_store_explicit(&rt->started, true, memory_order_release);
     return 0;
 }
 
@@ -557,9 +590,10 @@ int adp_runtime_stats(const adp_runtime *rt, adp_stats *ret)
     size_t n = ret->size < sizeof s ? ret->size : sizeof s;
     if (ret->size < offsetof(adp_stats, generation))
         return ADP_EINVAL;
-    int code = adp_host_is_inherited(rt) || adp_host_is_within(rt) || !rt->started
-                   ? ADP_ESTATE
-                   : 0;
+    int code =
+        adp_host_is_inherited(rt) || adp_host_is_within(rt) || !adp_host_is_started(rt)
+            ? ADP_ESTATE
+            : 0;
     if (code == 0)
         count_lanes((adp_runtime *)rt, &s); /* for its mutex */
     if (code == 0 && rt->log) {
@@ -601,7 +635,8 @@ static void free_all(adp_runtime *rt)
     for (uint32_t i = 0; i < ADP_MAX_LANES; i++)
         adp_lane_destroy(rt->lane[i]);
     adp_publisher_destroy(rt->publisher);
-    for (uint32_t n = rt->oldest; rt->started && n < rt->edition->generation->number; n++)
+    for (uint32_t n = rt->oldest;
+         adp_host_is_started(rt) && n < rt->edition->generation->number; n++)
         adp_edition_destroy(rt->edition_of[n % ADP_GENERATIONS]);
     adp_edition_destroy(rt->edition);
     if (!rt->options.beyond)
@@ -624,7 +659,7 @@ int adp_runtime_close(adp_runtime *rt, adp_error *err)
 {
     if (!rt)
         return 0;
-    if (adp_host_is_inherited(rt) || adp_host_is_within(rt))
+    if (adp_host_is_inherited(rt) || is_torn(rt) || adp_host_is_within(rt))
         return adp_host_lock(rt, err); /* says which */
     int before = forbid_cancel();
     for (uint32_t i = 0; rt->region && i < adp_region_shape(rt->region)->lanes; i++)

@@ -32,5 +32,5 @@ int adp_host_scrape_failed(adp_runtime *rt, const char *text, adp_error *err)
 
 const struct adp_reading *adp_host_readings(const adp_runtime *rt)
 {
-    return rt->started ? adp_publisher_readings(rt->publisher) : NULL;
+    return adp_host_is_started(rt) ? adp_publisher_readings(rt->publisher) : NULL;
 }

@@ -68,6 +68,14 @@ struct adp_tally_of {
     bool shadow;
 };
 
+/* Whose the runtime is, as far as this process knows. */
+enum adp_here {
+    ADP_HERE_UNKNOWN,  /* a child of fork: the parent's, when that had started it */
+    ADP_HERE_SETTLING, /* a child makes the locks anew */
+    ADP_HERE_OURS,
+    ADP_HERE_TORN /* a thread of the parent was in a [control] call of it */
+};
+
 struct adp_runtime {
     struct adp_host_options options;
     struct adp_clock clock;
@@ -90,8 +98,8 @@ struct adp_runtime {
     struct adp_tally_of tally_of[ADP_TALLIES];
     uint32_t n_tally; /* given out */
 
-    bool started;
-    /* A page of its own that reads as 0 in a child: 1 in the process that started. */
+    _Atomic bool started; /* release: behind all that start makes */
+    /* enum adp_here, in a page of its own that reads as 0 in a child. */
     _Atomic uint32_t *here;
     void *memory;
     size_t memory_bytes;
@@ -111,10 +119,17 @@ struct adp_runtime {
     bool lane_open[ADP_MAX_LANES];
 };
 
+/* Then all that start makes can be read. [any] */
+static inline bool adp_host_is_started(const struct adp_runtime *rt)
+{
+    return atomic_load_explicit(&rt->started, memory_order_acquire);
+}
+
 /* Whether another process started it. No system call. [any] */
 static inline bool adp_host_is_inherited(const struct adp_runtime *rt)
 {
-    return rt->here && !atomic_load_explicit(rt->here, memory_order_relaxed);
+    return atomic_load_explicit(rt->here, memory_order_relaxed) == ADP_HERE_UNKNOWN &&
+           adp_host_is_started(rt);
 }
 
 /* Whether there is anybody who drains what is recorded. [any] */

@@ -91,7 +91,7 @@ void adp_host_each_verdicts(const adp_runtime *rt,
 struct adp_host_queue adp_host_log_queue(const adp_runtime *rt)
 {
     struct adp_host_queue q = { 0 };
-    if (!rt->region || adp_host_is_inherited(rt))
+    if (!adp_host_is_started(rt) || adp_host_is_inherited(rt))
         return q;
     for (uint32_t i = 0; i <= adp_region_shape(rt->region)->lanes; i++) {
         const struct adp_ring *ring = adp_region_ring(rt->region, i);

@@ -10,8 +10,11 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 /* What is mapped, for the life of the process. This is the process's own state and not a
  * runtime's: the dynamic linker has one list of mapped objects per process and never
@@ -24,10 +27,35 @@ struct mapping {
 };
 
 static struct {
-    pthread_mutex_t lock; /* guards both below; no other lock is taken under it */
-    uint32_t n;
+    _Atomic uint32_t n; /* release: behind the place it counts */
     struct mapping list[ADP_LOADER_MAX];
-} process = { .lock = PTHREAD_MUTEX_INITIALIZER };
+} process;
+
+/* Guards both; no other lock is taken under it. A child of fork has the list, but not the
+ * thread that may have held the lock, so that lies in a page which the kernel empties there:
+ * zeros are a mutex that nobody has. A file that was being mapped at that moment is not in
+ * the list yet, and is mapped again, as another copy; glibc makes the linker's own lock anew
+ * in a child. Where the kernel does not know such pages, or has none, it is inherited. */
+static pthread_mutex_t *process_lock(void)
+{
+    static pthread_mutex_t inherited = PTHREAD_MUTEX_INITIALIZER;
+    static _Atomic(pthread_mutex_t *) lock;
+    pthread_mutex_t *there = atomic_load_explicit(&lock, memory_order_acquire);
+    if (there)
+        return there;
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    void *made =
+        mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    pthread_mutex_t *ours = made == MAP_FAILED ? &inherited : made;
+    if (made != MAP_FAILED)
+        madvise(made, page, MADV_WIPEONFORK);
+    if (atomic_compare_exchange_strong_explicit(&lock, &there, ours, memory_order_acq_rel,
+                                                memory_order_acquire))
+        return ours;
+    if (made != MAP_FAILED)
+        munmap(made, page);
+    return there;
+}
 
 /* dlerror begins with the copy's name, which says nothing to the operator. */
 static const char *linker_says(const struct adp_copy *copy)
@@ -94,7 +122,7 @@ static int map_bytes(void **ret_handle, const struct adp_file *file, const char 
                         r == ADP_EABI ? "" : "; ", r == ADP_EABI ? "" : memory.text);
 }
 
-/* The mapping of these bytes: the one there is, or a new one. Under process.lock. */
+/* The mapping of these bytes: the one there is, or a new one. Under the lock. */
 static int find_or_map(const struct mapping **ret, const struct adp_file *file,
                        const char *path, struct adp_error *err)
 {
@@ -112,11 +140,13 @@ static int find_or_map(const struct mapping **ret, const struct adp_file *file,
     int r = map_bytes(&handle, file, path, err);
     if (r < 0)
         return r;
-    struct mapping *next = &process.list[process.n++];
+    struct mapping *next = &process.list[process.n];
     memcpy(next->sha256, file->sha256, sizeof next->sha256);
     next->handle = handle;
     next->entry = dlsym(handle, ADP_POLICY_SYMBOL);
     *ret = next;
+    /* Last, for a child that is forked here: a place is counted when it is whole. */
+    atomic_store_explicit(&process.n, process.n + 1, memory_order_release);
     return 0;
 }
 
@@ -124,9 +154,10 @@ static int map_once(const struct adp_policy **ret, const struct adp_file *file,
                     const char *path, struct adp_error *err)
 {
     const struct mapping *mapping = NULL;
-    pthread_mutex_lock(&process.lock);
+    pthread_mutex_t *lock = process_lock();
+    pthread_mutex_lock(lock);
     int r = find_or_map(&mapping, file, path, err);
-    pthread_mutex_unlock(&process.lock);
+    pthread_mutex_unlock(lock);
     if (r < 0)
         return r;
     if (!mapping->entry) /* written once, before the lock was let go */

@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 /* --- attaching --- */
@@ -199,13 +200,21 @@ static bool say(const struct adp_worker *w, const void *message, size_t len, int
     return n == (ssize_t)len;
 }
 
+/* A millisecond, also where a signal comes: those who wait count them. */
+static void rest(void)
+{
+    struct timespec t = { 0, 1000000 };
+    while (nanosleep(&t, &t) < 0 && errno == EINTR)
+        ;
+}
+
 /* What must not be lost, from the control thread: waits for room, a little. */
 static void insist(const struct adp_worker *w, const void *message, size_t len)
 {
     for (int i = 0; i < 1000 && !say(w, message, len, -1); i++) {
         if (errno != EAGAIN)
             return;
-        usleep(1000);
+        rest();
     }
 }
 
@@ -308,7 +317,7 @@ int adp_worker_log(struct adp_worker *worker, const struct adp_log_options *log,
             size_t n = strnlen(head->log_why, sizeof head->log_why);
             return n ? adp_error_set(err, ADP_EIO, "%.*s", (int)n, head->log_why) : 0;
         }
-        usleep(1000);
+        rest();
     }
     return adp_error_set(err, ADP_EIO,
                          "no answer from the supervisor, which writes the log");

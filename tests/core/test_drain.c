@@ -345,6 +345,32 @@ START_TEST(an_outcome_keeps_every_fact_the_host_adds)
 }
 END_TEST
 
+/* jansson takes the last of two as well: the text is looked at. */
+START_TEST(of_extras_that_are_written_under_one_name_the_last_is_kept)
+{
+    static const struct adp_extra extra[] = {
+        { "k", NULL, 1 },        { "a\xff", NULL, 2 }, { "k", "two", 0 },
+        { "\xc3\xa9", NULL, 3 }, { "a\xfe", NULL, 4 }, { "k", NULL, 5 },
+        { "b\xff", NULL, 6 },    { "kk", NULL, 7 },
+    };
+    struct adp_result result = { .size = sizeof result,
+                                 .end = ADP_DONE,
+                                 .ok = -1,
+                                 .n_extra = sizeof extra / sizeof extra[0],
+                                 .extra = extra };
+    struct adp_name name;
+    adp_name_set(&name, "r1");
+    adp_lane_put_outcome(stage.lane[0], 0, &name, &result);
+    json_decref(stage_lines(&stage));
+    adp_line_put(&stage.lines, "", 1);
+    const char *text = strstr(stage.lines.text, "\"outcome\"");
+    ck_assert_ptr_nonnull(text);
+    const char *want = "\"outcome\":{\"end\":\"done\",\"\\u00e9\":3,\"a\\ufffd\":4,"
+                       "\"k\":5,\"b\\ufffd\":6,\"kk\":7},";
+    ck_assert_msg(strncmp(text, want, strlen(want)) == 0, "%s", text);
+}
+END_TEST
+
 /* Extras, each with a name of `name` bytes and a text of `text`, and how many of them there
  * are in the line. The last are 97 bytes for each of 43. */
 static const struct {
@@ -616,6 +642,7 @@ int main(void)
     tcase_add_test(t, the_opening_is_the_snapshot_in_force);
     tcase_add_test(t, a_budget_stops_between_lines_and_nothing_is_lost);
     tcase_add_test(t, an_outcome_keeps_every_fact_the_host_adds);
+    tcase_add_test(t, of_extras_that_are_written_under_one_name_the_last_is_kept);
     tcase_add_loop_test(t, extras_are_kept_up_to_128_and_4096_bytes_of_names_and_texts, 0,
                         sizeof extras / sizeof extras[0]);
     tcase_add_test(t, lines_are_the_same_whether_names_are_told_or_known);

@@ -15,6 +15,22 @@ START_TEST(the_first_error_wins)
 }
 END_TEST
 
+START_TEST(an_error_takes_the_place_of_a_note_and_nothing_else_does)
+{
+    struct adp_error e = { 0 };
+    ck_assert_int_eq(adp_error_at(&e, ADP_NOTE, "a", 3, 7, "one"), ADP_NOTE);
+    ck_assert_int_eq(adp_error_set(&e, ADP_NOTE, "two"), ADP_NOTE);
+    ck_assert_str_eq(e.text, "one");
+    ck_assert_int_eq(adp_error_set(&e, ADP_EIO, "three"), ADP_EIO);
+    ck_assert_int_eq(adp_error_set(&e, ADP_NOTE, "four"), ADP_NOTE);
+    ck_assert_int_eq(adp_error_set(&e, ADP_EINVAL, "five"), ADP_EINVAL);
+    ck_assert_int_eq(e.code, ADP_EIO);
+    ck_assert_str_eq(e.text, "three");
+    ck_assert_str_eq(e.file, "");
+    ck_assert_uint_eq(e.line, 0);
+}
+END_TEST
+
 START_TEST(a_place_without_a_file_reads_as_one)
 {
     struct adp_error e = { 0 };
@@ -69,6 +85,7 @@ int main(void)
     Suite *s = suite_create("error");
     TCase *t = tcase_create("error");
     tcase_add_test(t, the_first_error_wins);
+    tcase_add_test(t, an_error_takes_the_place_of_a_note_and_nothing_else_does);
     tcase_add_test(t, a_place_without_a_file_reads_as_one);
     tcase_add_test(t, foreign_control_bytes_cannot_drive_a_terminal);
     tcase_add_test(t, printing_is_cut_at_the_capacity_and_terminated);

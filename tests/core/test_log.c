@@ -693,6 +693,28 @@ START_TEST(what_close_counts_as_lost_is_what_was_recorded_and_no_opening)
 }
 END_TEST
 
+/* They share the control lane with what becomes lines: here nothing is drained before close
+ * gives up, and the snapshot is the one line among them. */
+START_TEST(what_close_counts_as_lost_are_lines_and_no_words)
+{
+    struct adp_error err = { 0 };
+    struct adp_log *log = open_log(path, 0, 0);
+    stage_decide(&stage, "a");
+    ck_assert_int_eq(adp_log_flush(log, NULL), 0);
+    disk.error = ENOSPC;
+    disk.takes = 0;
+    stage_decide(&stage, "b");
+    ck_assert_int_eq(adp_log_flush(log, NULL), ADP_EIO); /* keeps b, and drains no more */
+    for (uint32_t number = 2; number < 6; number++)
+        ck_assert_int_eq(
+            adp_publisher_generation(stage.publisher, number, 0, 0, "", 0, 1), 0);
+    stage_publish(&stage, 0.5, 3);
+    ck_assert_int_eq(adp_log_close(log, &err), ADP_EIO);
+    disk.error = 0;
+    ck_assert_uint_eq(lost_by(&err), 2);
+}
+END_TEST
+
 /* The snapshot's line is one, and the opening of a file that is begun anew is none. */
 START_TEST(lines_are_counted_as_they_are_written_also_of_a_batch_that_is_cut)
 {
@@ -767,6 +789,88 @@ START_TEST(a_write_that_never_returns_does_not_keep_flush_or_close)
     ck_assert_int_eq(write(disk.hang, &one, sizeof one), sizeof one);
     while (disk.hanging)
         sched_yield();
+}
+END_TEST
+
+/* --- waits that are interrupted, or refused --- */
+
+static _Atomic bool calm;
+
+/* Also for the threads that are made later. False: this system allows no filter. */
+static bool refuse_ppoll(void)
+{
+    static const struct sock_filter refuse[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ppoll, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = { sizeof refuse / sizeof refuse[0],
+                                  (struct sock_filter *)refuse };
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+/* glibc sends each other thread a signal for it. */
+static void *interrupt_all(void *arg)
+{
+    (void)arg;
+    while (!calm)
+        ck_assert_int_eq(seteuid(geteuid()), 0);
+    return NULL;
+}
+
+/* The disk is well again after a while of the kernel's. */
+static void *mend_later(void *arg)
+{
+    static const uint64_t one = 1;
+    struct moment from = this_moment();
+    (void)arg;
+    while (now_ms() - from.ms < 500)
+        sched_yield();
+    disk.error = 0;
+    if (disk.hang)
+        ck_assert_int_eq(write(disk.hang, &one, sizeof one), sizeof one);
+    return NULL;
+}
+
+/* With the log's thread, whose write hangs, or without, with a disk that is full. */
+static void ends_when_the_disk_is_well(bool thread)
+{
+    pthread_t mending;
+    struct adp_error err = { 0 };
+    struct adp_log *log = open_log(path, 0, 0);
+    if (thread)
+        disk.hang = eventfd(0, EFD_SEMAPHORE);
+    else
+        disk.error = ENOSPC;
+    if (thread)
+        ck_assert_int_eq(adp_log_start(log, NULL), 0);
+    decide_admitted(10);
+    ck_assert_int_eq(pthread_create(&mending, NULL, mend_later, NULL), 0);
+    ck_assert_msg(adp_log_flush(log, &err) == 0, "%s", err.text);
+    pthread_join(mending, NULL);
+    disk.hang = 0;
+    ck_assert_msg(adp_log_close(log, &err) == 0, "%s", err.text);
+    ck_assert_uint_eq(read_log(path).verdicts, 10);
+}
+
+START_TEST(a_wait_that_is_interrupted_all_the_time_is_not_shorter)
+{
+    pthread_t storm;
+    calm = false;
+    ck_assert_int_eq(pthread_create(&storm, NULL, interrupt_all, NULL), 0);
+    ends_when_the_disk_is_well(_i == 0);
+    calm = true;
+    pthread_join(storm, NULL);
+}
+END_TEST
+
+START_TEST(where_ppoll_is_refused_a_wait_is_as_long)
+{
+    if (!refuse_ppoll())
+        return; /* this system allows no filter */
+    ends_when_the_disk_is_well(_i == 0);
 }
 END_TEST
 
@@ -1182,12 +1286,15 @@ int main(void)
     tcase_add_loop_test(t, a_disk_that_stays_full_is_an_error_at_close_within_its_bound,
                         0, 2);
     tcase_add_test(t, what_close_counts_as_lost_is_what_was_recorded_and_no_opening);
+    tcase_add_test(t, what_close_counts_as_lost_are_lines_and_no_words);
     tcase_add_test(t, lines_are_counted_as_they_are_written_also_of_a_batch_that_is_cut);
     tcase_add_loop_test(t, a_disk_that_is_only_slow_gets_everything_however_long_it_takes,
                         0, 2);
     tcase_add_test(t, a_write_that_never_returns_does_not_keep_flush_or_close);
     tcase_add_loop_test(
         t, without_the_thread_the_signals_of_a_write_are_held_back_as_well, 0, 2);
+    tcase_add_loop_test(t, a_wait_that_is_interrupted_all_the_time_is_not_shorter, 0, 2);
+    tcase_add_loop_test(t, where_ppoll_is_refused_a_wait_is_as_long, 0, 2);
     tcase_add_loop_test(t, a_signal_that_the_host_blocks_later_waits_for_the_host, 0,
                         sizeof endings / sizeof endings[0]);
     tcase_add_test(t, a_fifo_nobody_reads_is_refused_not_waited_for);

@@ -264,6 +264,20 @@ START_TEST(no_file_exceeds_its_size_and_each_starts_with_the_opening)
 }
 END_TEST
 
+/* Of 16 bytes, which is more than half of 20. */
+START_TEST(a_file_with_a_long_opening_takes_as_much_of_lines)
+{
+    ck_assert_int_eq(adp_logfile_move(&file, path, 20, 5, NULL), 0);
+    adp_line_puts(&opening, "a long opening.\n");
+    ck_assert_int_eq(put(&file, "aaaa\nbbbb\n"), 0);
+    ck_assert_int_eq(put(&file, "cccc\ndddd\n"), 0); /* 16 + 15, and 5 more */
+    ck_assert_int_eq(put(&file, "eeee\nffff\ngggg\n"), 0);
+    ck_assert_str_eq(content_of(rotated(1)), "a long opening.\naaaa\nbbbb\ncccc\n");
+    ck_assert_str_eq(content_of(rotated(2)), "a long opening.\ndddd\neeee\nffff\n");
+    ck_assert_str_eq(content_of("r1.jsonl"), "a long opening.\ngggg\n");
+}
+END_TEST
+
 START_TEST(a_line_longer_than_a_file_is_whole_all_the_same)
 {
     ck_assert_int_eq(adp_logfile_move(&file, path, 10, 5, NULL), 0);
@@ -948,6 +962,7 @@ int main(void)
     tcase_add_test(t, a_lock_that_is_never_given_back_is_not_waited_for_but_rotation_is);
     tcase_add_test(t, a_file_that_another_has_rotated_is_left_for_the_new_one);
     tcase_add_test(t, no_file_exceeds_its_size_and_each_starts_with_the_opening);
+    tcase_add_test(t, a_file_with_a_long_opening_takes_as_much_of_lines);
     tcase_add_test(t, a_line_longer_than_a_file_is_whole_all_the_same);
     tcase_add_test(t, keep_removes_the_oldest_and_no_other);
     tcase_add_test(t, a_rotation_is_one_rename_however_many_files_are_kept);

@@ -363,6 +363,56 @@ def lives(middleware):
           said.getvalue().count("has shut down") == 1, (decided(), said.getvalue()))
 
 
+# --- a runtime that cannot be opened
+
+
+def virtual_mb():
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+def unopenable():
+    """What opens and cannot be started: its log's folder is a file."""
+    good = admitperf_asgi.CONFIG
+    admitperf_asgi.CONFIG = os.path.join(sys.argv[1], "unopenable.yaml")
+    with open(admitperf_asgi.CONFIG, "w", encoding="utf-8") as file:
+        file.write("version: 1\nlog: { path: \"%s/x.jsonl\" }\n"
+                   "policy: { use: no_admission }\n" % good)
+    before = virtual_mb()
+    for _ in range(20):
+        with contextlib.suppress(RuntimeError):
+            admitperf_asgi.Runtime(admitperf_asgi.CONFIG)
+    claim("who cannot start the runtime keeps nothing of it", virtual_mb() - before < 200,
+          "%.0f MB" % (virtual_mb() - before))
+    middleware = admitperf_asgi.AdmitPerf(application)
+    tried, runtime_of = [], admitperf_asgi.Runtime
+
+    def counted(config):
+        tried.append(config)
+        return runtime_of(config)
+
+    admitperf_asgi.Runtime = counted
+    said = io.StringIO()
+
+    async def work():
+        answered = [await ask(middleware, Exchange("unopened-%d" % i)) for i in range(20)]
+        middleware.retry = 0.0  # as if the time had passed
+        answered.append(await ask(middleware, Exchange("unopened-again")))
+        middleware.retry, admitperf_asgi.CONFIG = 0.0, good
+        await ask(middleware, Exchange("opened-after-all"))
+        middleware.close()
+        return answered
+
+    with contextlib.redirect_stderr(said):
+        answered = asyncio.run(work())
+    admitperf_asgi.Runtime = runtime_of
+    claim("requests pass while it cannot be opened",
+          all(x.got and x.got[0]["status"] == 200 for x in answered), [x.got for x in answered])
+    claim("it is tried once, then once more, and then it opens", len(tried) == 3, tried)
+    claim("which is said once", said.getvalue().count("cannot be opened") == 1, said.getvalue())
+    claim("and requests are decided from then on", "opened-after-all" in decided(), decided())
+
+
 # --- the same with Starlette on uvicorn
 
 
@@ -464,6 +514,7 @@ def main():
     messages_are_the_applications(middleware)
     paths(middleware)
     lives(middleware)
+    unopenable()
     on_uvicorn()
     return status()
 

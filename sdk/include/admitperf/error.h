@@ -11,7 +11,7 @@ extern "C" {
 
 /* What functions return on failure. 0 is success. */
 enum adp_code {
-    ADP_NOTE = 1,     /* in a list: nothing failed, but it is worth saying */
+    ADP_NOTE = 1,     /* nothing failed, but it is worth saying */
     ADP_ENOMEM = -1,  /* out of memory */
     ADP_EINVAL = -2,  /* an argument or a value breaks its contract */
     ADP_ESYNTAX = -3, /* input that cannot be read */
@@ -23,8 +23,9 @@ enum adp_code {
 };
 
 /* The caller's storage. Nothing to free. Zero-initialise it before the first use;
- * functions that take one write it only when they fail, and only if `code` is still 0:
- * the first error wins. `line` and `column` are 1-based, 0 when there is no place. `text`
+ * functions that take one write it only when they fail, or return ADP_NOTE, and only if
+ * `code` is still 0: the first error wins. One that holds a note is overwritten by an
+ * error, and by no other note. `line` and `column` are 1-based, 0 when there is no place. `text`
  * is one sentence in lower case without a full stop. */
 typedef struct adp_error {
     int32_t code; /* enum adp_code */

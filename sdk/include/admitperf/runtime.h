@@ -34,7 +34,11 @@
  * Fork: a runtime belongs to the process that starts it. Open before the fork if you like,
  * start after it. In a child that inherits a started runtime every call returns
  * ADP_ESTATE and does nothing (decisions say admit); what it holds is not freed. The child
- * may open and start its own, with the same log. (Needs Linux 4.14.)
+ * may open and start its own, with the same log, whatever threads of the parent were doing
+ * in here (docs/embedding.md: what glibc's linker leaves).
+ * One that inherits an opened runtime may start that, unless another thread was in a call
+ * of it at the fork: what that was doing is half done for good, so here too every call
+ * returns ADP_ESTATE. (Needs Linux 4.14.)
  *
  * Structs that begin with `size` are filled by the caller with sizeof: fields are only
  * ever appended. A size below what version 1 has is ADP_EINVAL, in every call; a larger
@@ -166,7 +170,7 @@ ADP_API int adp_runtime_open_text(adp_runtime **ret, const char *text, const cha
 /* [control] Makes `read` the first source of a signal, before those of the configuration,
  * which are asked when it gives no sane value. The log names it "host function". Before
  * start. `user` is borrowed until close. It stays over reloads; a configuration that does
- * not know the signal leaves it unused. Metrics given with a request do not ask it.
+ * not know the signal, or gives it 64 sources, leaves it unused. Metrics given with a request do not ask it.
  * ADP_EINVAL: no such signal (where one is near, it is named), or it has a function
  * already; ADP_EFULL: it has 64 sources; ADP_ESTATE. */
 ADP_API int adp_runtime_source(adp_runtime *rt, const char *signal, adp_source_fn read,
@@ -248,8 +252,9 @@ ADP_API int adp_runtime_refresh(adp_runtime *rt, adp_error *err);
  * too small: `ret` then says admit, nothing is recorded, and no policy was asked. */
 ADP_API int adp_lane_decide(adp_lane *lane, const adp_facts *facts, adp_decision *ret);
 /* [hot] Decides on these metrics, recorded with the request: up to 2 MiB of them, beyond
- * that the line says how many there were. Read are the first 65,536; one that
- * adp_runtime_publish would refuse is left out, and the request is decided on the others.
+ * that the line says how many there were. Read are the first 65,536 series; one that is
+ * given more than once is one series with the last of its values, wherever that stands. One
+ * that adp_runtime_publish would refuse is left out, and the request is decided on the others.
  * What is left out of the line is counted in it (`metrics_omitted`). */
 ADP_API int adp_lane_decide_with(adp_lane *lane, const adp_metric *metrics, uint32_t n,
                                  const adp_facts *facts, adp_decision *ret);
@@ -276,7 +281,8 @@ ADP_API int adp_lane_decide_ids(adp_lane *lane, const adp_sample *samples, uint3
  * that is meant.
  *
  * Extras are recorded in their order up to 128 of them and 4,096 bytes of names and texts
- * in all; what does not fit, or has no name, is left out. A handle is this runtime's: one
+ * in all; what does not fit, or has no name, is left out, and of several under one name (as
+ * it is written: bytes that are no UTF-8 look alike) all but the last. A handle is this runtime's: one
  * of another, or of an earlier run, is ADP_ENOENT but for one chance in 4 billion (each
  * runtime counts 32 bits of its handles from a random number; where one of two counts
  * happens to begin within the other's, which for N million requests of a lane is about N

@@ -187,6 +187,165 @@ START_TEST(children_that_start_after_fork_share_one_log_with_every_decision_once
 }
 END_TEST
 
+/* What a thread of the parent is in the middle of, until it is told to go on. */
+static int begun[2], go_on[2];
+
+static void linger(void)
+{
+    char byte = 0;
+    ck_assert_int_eq(write(begun[1], &byte, 1), 1);
+    ck_assert_int_eq(read(go_on[0], &byte, 1), 1);
+}
+
+static void await_lingering(void)
+{
+    char byte;
+    ck_assert_int_eq(read(begun[0], &byte, 1), 1);
+}
+
+static void end_lingering(pthread_t thread)
+{
+    char byte = 0;
+    ck_assert_int_eq(write(go_on[1], &byte, 1), 1);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+}
+
+static void *map_lingering(void *arg)
+{
+    reloads(arg, yaml("log", "policy: { use: ./lingers.so }\n"));
+    return NULL;
+}
+
+static int opens_files_of_policies(const char *text)
+{
+    adp_runtime *rt = NULL;
+    HOLDS(adp_runtime_open_text(&rt, text, "t", NULL) == 0);
+    HOLDS(adp_runtime_close(rt, NULL) == 0);
+    return 0;
+}
+
+START_TEST(a_child_maps_policies_while_the_parent_was_mapping_one)
+{
+    char fds[32];
+    pthread_t thread;
+    adp_runtime *rt = started(yaml("log", NOBODY), NULL);
+    ck_assert_int_eq(pipe(begun), 0);
+    ck_assert_int_eq(pipe(go_on), 0);
+    snprintf(fds, sizeof fds, "%d %d", begun[1], go_on[0]);
+    setenv("ADP_TEST_LINGERS", fds, 1);
+    ck_assert_int_eq(pthread_create(&thread, NULL, map_lingering, rt), 0);
+    await_lingering();
+    unsetenv("ADP_TEST_LINGERS");
+    pid_t child = fork();
+    if (child == 0) {
+        signal(SIGALRM, SIG_DFL);
+        alarm(20);
+        int wrong = opens_files_of_policies(yaml("log", NOBODY)); /* is mapped */
+        if (!wrong)
+            wrong = opens_files_of_policies(
+                yaml("log", "policy: { use: " TEST_POLICIES "/emptiest.so }\n"));
+        _exit(wrong);
+    }
+    ck_assert_int_eq(status_of(child), 0);
+    end_lingering(thread);
+    ck_assert_int_eq(adp_runtime_close(rt, NULL), 0);
+}
+END_TEST
+
+static uint64_t lingering_clock(void *ctx)
+{
+    static _Atomic bool before;
+    (void)ctx;
+    if (!atomic_exchange(&before, true))
+        linger();
+    return 1;
+}
+
+static void *start_lingering(void *arg)
+{
+    ck_assert_int_eq(adp_runtime_start(arg, NULL), 0);
+    return NULL;
+}
+
+static int is_told_that_it_is_torn(adp_runtime *rt)
+{
+    adp_error err = { 0 };
+    uint32_t id;
+    adp_stats s = { .size = sizeof s };
+    HOLDS(adp_runtime_start(rt, &err) == ADP_ESTATE);
+    HOLDS(strcmp(err.text,
+                 "another thread was in a call of the runtime when this process "
+                 "was forked; open one here") == 0);
+    HOLDS(adp_runtime_intern(rt, "a", NULL, &id, NULL) == ADP_ESTATE);
+    HOLDS(adp_runtime_source(rt, "running", nothing, NULL, NULL) == ADP_ESTATE);
+    HOLDS(adp_runtime_stats(rt, &s) == ADP_ESTATE);
+    HOLDS(adp_runtime_close(rt, NULL) == ADP_ESTATE);
+    return serve(NULL, yaml("other", NOBODY), 0, 5);
+}
+
+START_TEST(a_child_cannot_use_what_a_thread_of_the_parent_was_just_starting)
+{
+    const struct adp_clock clock = { NULL, lingering_clock, lingering_clock,
+                                     lingering_clock };
+    const struct adp_host_options options = { .clock = &clock };
+    pthread_t thread;
+    ck_assert_int_eq(pipe(begun), 0);
+    ck_assert_int_eq(pipe(go_on), 0);
+    adp_runtime *rt = opened(yaml("log", NOBODY), &options);
+    ck_assert_int_eq(pthread_create(&thread, NULL, start_lingering, rt), 0);
+    await_lingering();
+    pid_t child = fork();
+    if (child == 0) {
+        signal(SIGALRM, SIG_DFL);
+        alarm(20);
+        _exit(is_told_that_it_is_torn(rt));
+    }
+    ck_assert_int_eq(status_of(child), 0);
+    end_lingering(thread);
+    ck_assert_int_eq(adp_runtime_close(rt, NULL), 0);
+}
+END_TEST
+
+static void *intern_again_and_again(void *arg)
+{
+    uint32_t id;
+    while (!atomic_load(&stop))
+        adp_runtime_intern(arg, "a", NULL, &id, NULL);
+    return NULL;
+}
+
+/* 0, or the number of a claim that does not hold. */
+static int starts_or_is_told(adp_runtime *rt)
+{
+    adp_error err = { 0 };
+    int code = adp_runtime_start(rt, &err);
+    if (code == 0)
+        return adp_runtime_close(rt, NULL) == 0 ? 0 : 1;
+    HOLDS(code == ADP_ESTATE && strstr(err.text, "another thread was in a call"));
+    HOLDS(adp_runtime_close(rt, NULL) == ADP_ESTATE);
+    return 0;
+}
+
+START_TEST(whatever_the_parent_did_with_an_opened_runtime_start_does_not_hang)
+{
+    pthread_t thread;
+    adp_runtime *rt = opened(yaml("log", NOBODY), NULL);
+    ck_assert_int_eq(pthread_create(&thread, NULL, intern_again_and_again, rt), 0);
+    for (int i = 0; i < 30; i++) {
+        pid_t child = fork();
+        if (child == 0) {
+            signal(SIGALRM, SIG_DFL);
+            alarm(20);
+            _exit(starts_or_is_told(rt));
+        }
+        ck_assert_int_eq(status_of(child), 0);
+    }
+    atomic_store(&stop, true);
+    pthread_join(thread, NULL);
+    ck_assert_int_eq(adp_runtime_close(rt, NULL), 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("fork");
@@ -198,6 +357,9 @@ int main(void)
         t, whatever_the_threads_of_the_parent_hold_the_child_does_not_wait_for_it);
     tcase_add_test(t,
                    children_that_start_after_fork_share_one_log_with_every_decision_once);
+    tcase_add_test(t, a_child_maps_policies_while_the_parent_was_mapping_one);
+    tcase_add_test(t, a_child_cannot_use_what_a_thread_of_the_parent_was_just_starting);
+    tcase_add_test(t, whatever_the_parent_did_with_an_opened_runtime_start_does_not_hang);
     suite_add_tcase(s, t);
     return run_suite(s, CK_FORK_GETENV);
 }

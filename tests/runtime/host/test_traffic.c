@@ -277,6 +277,33 @@ START_TEST(under_traffic_no_record_no_ticket_no_count_is_lost_or_doubled)
 }
 END_TEST
 
+static void *count_and_intern(void *arg)
+{
+    adp_runtime *opening = arg;
+    uint32_t id;
+    adp_stats s = { .size = sizeof s };
+    while (!atomic_load(&stop)) {
+        int code = adp_runtime_stats(opening, &s);
+        must(code == 0 || (code == ADP_ESTATE && s.lanes == 0), "stats");
+        must(adp_runtime_intern(opening, "a", NULL, &id, NULL) == 0, "intern");
+        adp_host_log_queue(opening);
+    }
+    return NULL;
+}
+
+START_TEST(counts_can_be_asked_for_while_the_runtime_is_being_started)
+{
+    pthread_t thread;
+    adp_runtime *opening = opened(turn(0), NULL);
+    atomic_store(&stop, false);
+    ck_assert_int_eq(pthread_create(&thread, NULL, count_and_intern, opening), 0);
+    ck_assert_int_eq(adp_runtime_start(opening, NULL), 0);
+    atomic_store(&stop, true);
+    pthread_join(thread, NULL);
+    ck_assert_int_eq(adp_runtime_close(opening, NULL), 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("traffic");
@@ -285,5 +312,9 @@ int main(void)
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, under_traffic_no_record_no_ticket_no_count_is_lost_or_doubled);
     suite_add_tcase(s, t);
+    TCase *start = tcase_create("start");
+    tcase_add_checked_fixture(start, setup, teardown);
+    tcase_add_test(start, counts_can_be_asked_for_while_the_runtime_is_being_started);
+    suite_add_tcase(s, start);
     return run_suite(s, CK_NOFORK); /* TSan and fork do not go together */
 }
