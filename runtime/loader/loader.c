@@ -34,8 +34,8 @@ static struct {
 /* Guards both; no other lock is taken under it. A child of fork has the list, but not the
  * thread that may have held the lock, so that lies in a page which the kernel empties there:
  * zeros are a mutex that nobody has. A file that was being mapped at that moment is not in
- * the list yet, and is mapped again, as another copy; glibc makes the linker's own lock anew
- * in a child. Where the kernel does not know such pages, or has none, it is inherited. */
+ * the list yet, and is mapped again, as another copy; glibc makes the lock under which the
+ * linker maps anew in a child. Where the kernel does not know such pages, or has none, it is inherited. */
 static pthread_mutex_t *process_lock(void)
 {
     static pthread_mutex_t inherited = PTHREAD_MUTEX_INITIALIZER;
