@@ -46,9 +46,12 @@ static void hangs(void *ctx)
         pause();
 }
 
-static int sleeps_beside(void *ctx)
+/* It could end, as far as a compiler sees: before what cannot, ASan looks at the stack it is on,
+ * and says so if that is none it knows. */
+static int sleeps_beside(void *none)
 {
-    hangs(ctx);
+    while (!none)
+        pause();
     return 0;
 }
 
@@ -64,7 +67,8 @@ static void computes(void *ctx)
 static void waits_unwoken(void *ctx)
 {
     static char stack[65536] __attribute__((aligned(16)));
-    clone(sleeps_beside, stack + sizeof stack, CLONE_VFORK | CLONE_VM | SIGCHLD, ctx);
+    (void)ctx;
+    clone(sleeps_beside, stack + sizeof stack, CLONE_VFORK | CLONE_VM | SIGCHLD, NULL);
 }
 
 /* Sleeps each time for less than anybody looks. */
