@@ -32,10 +32,11 @@
  *  3. The table is a constant: nothing runs when the policy is loaded.
  *  4. What the class has of these and could not be called (private, overloaded, a template,
  *     an alias, a base's member that is not accessible; a constructor of a setup that is
- *     private, deleted, one of two that fit, or takes it otherwise, by pointer too; beside a
- *     static decide one of setup or one that would run, a destructor that would, members
- *     with an initial value, what is virtual, threading SERIAL) does not compile, it is never
- *     left out. So neither it nor its destructor is final: into such a class nobody can look.
+ *     private, deleted, one of two that fit, or takes it otherwise; a public one that takes
+ *     one by pointer, and not any pointer; beside a static decide, in a class that is not
+ *     abstract, one of setup or one that would run, a destructor that would, members with an
+ *     initial value, what is virtual, and threading SERIAL) does not compile, it is never left
+ *     out. So neither it nor its destructor is final: into such a class nobody can look.
  *     Constructors of several things are the author's own: nobody else calls them.
  *
  * Left to the author: no clock, no chance, no thread, no global that changes, no
