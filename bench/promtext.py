@@ -17,7 +17,7 @@ import time
 
 from prometheus_client.parser import text_string_to_metric_families
 
-SCRAPES, TURNS = 16, 5
+SCRAPES, TURNS = 16, 25
 SAMPLE = re.compile(r"^([^#\s][^\n]*?[ }])(-?[0-9][0-9.e+]*)$", re.M)
 
 STAYS = re.compile(r"^[^{]*(_created|_info|_start_time_seconds)\b")
