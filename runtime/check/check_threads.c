@@ -233,6 +233,15 @@ static void give_back(const struct adp_subject *subject, void *self,
         subject->policy->outcome(self, &o);
 }
 
+/* The member's request, in *t, once all of the crowd have theirs. */
+static const struct adp_view *begin_with_others(struct member *m, struct adp_traffic *t)
+{
+    adp_traffic_init(t, m->crowd->subject, &m->plan, m->param);
+    const struct adp_view *view = adp_traffic_next(t);
+    pthread_barrier_wait(&m->crowd->start);
+    return view;
+}
+
 /* One request over and over: most of the time is spent where they can meet. */
 static void *run_one(void *ctx)
 {
@@ -240,10 +249,8 @@ static void *run_one(void *ctx)
     struct crowd *crowd = m->crowd;
     const struct adp_subject *subject = crowd->subject;
     struct adp_traffic t;
-    adp_traffic_init(&t, subject, &m->plan, m->param);
-    const struct adp_view *view = adp_traffic_next(&t);
     void *self = crowd->instance->self;
-    pthread_barrier_wait(&crowd->start);
+    const struct adp_view *view = begin_with_others(m, &t);
     while (!atomic_load_explicit(&crowd->over, memory_order_relaxed)) {
         give_back(subject, self, view, ask(subject, self, view), crowd->end);
         atomic_fetch_add_explicit(&crowd->turns, 1, memory_order_relaxed);
@@ -300,10 +307,8 @@ static void *run_greedy(void *ctx)
     struct crowd *crowd = m->crowd;
     const struct adp_subject *subject = crowd->subject;
     struct adp_traffic t;
-    adp_traffic_init(&t, subject, &m->plan, m->param);
-    const struct adp_view *view = adp_traffic_next(&t);
     void *self = crowd->instance->self;
-    pthread_barrier_wait(&crowd->start);
+    const struct adp_view *view = begin_with_others(m, &t);
     while (!atomic_load_explicit(&crowd->over, memory_order_relaxed)) {
         take_or_give(subject, self, view, crowd->end, &m->greed, &crowd->holdings);
         atomic_fetch_add_explicit(&crowd->turns, 1, memory_order_relaxed);

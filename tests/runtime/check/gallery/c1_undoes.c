@@ -22,13 +22,6 @@ static void decide(void *self, const adp_view *v, adp_verdict *w)
     adp_reject(w, ADP_R_QUEUE_DEPTH, ADP_NONE);
 }
 
-static void outcome(void *self, const adp_outcome *o)
-{
-    struct state *s = self;
-    if (o->ticket)
-        atomic_fetch_sub(&s->begun, 1);
-}
-
 GALLERY = { GALLERY_HEAD,           .card = &running_card, .threading = ADP_CONCURRENT,
             .create = loses_create, .destroy = free,       .decide = decide,
-            .outcome = outcome };
+            .outcome = gives_back };

@@ -51,4 +51,12 @@ UNUSED static void loses_outcome(void *self, const adp_outcome *o)
     s->ended = ended + 1;
 }
 
+/* Of those that lose in decide: what came back is taken off what began, with care. */
+UNUSED static void gives_back(void *self, const adp_outcome *o)
+{
+    struct state *s = self;
+    if (o->ticket)
+        atomic_fetch_sub(&s->begun, 1);
+}
+
 #endif
