@@ -41,10 +41,12 @@ struct adp_command {
 
 extern const struct adp_command adp_cmd_check;
 extern const struct adp_command adp_cmd_compare;
+extern const struct adp_command adp_cmd_completion;
 extern const struct adp_command adp_cmd_dashboard;
 extern const struct adp_command adp_cmd_decide;
 extern const struct adp_command adp_cmd_demo;
 extern const struct adp_command adp_cmd_experiments;
+extern const struct adp_command adp_cmd_manual;
 extern const struct adp_command adp_cmd_new;
 extern const struct adp_command adp_cmd_policies;
 extern const struct adp_command adp_cmd_replay;
@@ -53,5 +55,9 @@ extern const struct adp_command adp_cmd_serve;
 extern const struct adp_command adp_cmd_signals;
 extern const struct adp_command adp_cmd_terms;
 extern const struct adp_command adp_cmd_watch;
+
+/* All of them, NULL-terminated, in the order of the help; and the one of a name, or NULL. */
+extern const struct adp_command *const adp_commands[];
+const struct adp_command *adp_command_find(const char *name);
 
 #endif

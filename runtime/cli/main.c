@@ -25,7 +25,7 @@
 
 /* One a line. clang-format would set them in columns. */
 /* clang-format off */
-static const struct adp_command *const commands[] = {
+const struct adp_command *const adp_commands[] = {
     &adp_cmd_demo,
     &adp_cmd_decide,
     &adp_cmd_policies,
@@ -40,17 +40,19 @@ static const struct adp_command *const commands[] = {
     &adp_cmd_dashboard,
     &adp_cmd_replay,
     &adp_cmd_terms,
+    &adp_cmd_manual,
+    &adp_cmd_completion,
     NULL,
 };
 /* clang-format on */
 
-enum { N_COMMANDS = sizeof commands / sizeof commands[0] - 1 };
+enum { N_COMMANDS = sizeof adp_commands / sizeof adp_commands[0] - 1 };
 
-static const struct adp_command *find(const char *name)
+const struct adp_command *adp_command_find(const char *name)
 {
     for (int i = 0; i < N_COMMANDS; i++) {
-        if (strcmp(commands[i]->name, name) == 0)
-            return commands[i];
+        if (strcmp(adp_commands[i]->name, name) == 0)
+            return adp_commands[i];
     }
     return NULL;
 }
@@ -59,7 +61,7 @@ static int unknown(const char *word)
 {
     const char *names[N_COMMANDS + 3] = { "help", "version" };
     for (int i = 0; i < N_COMMANDS; i++)
-        names[i + 2] = commands[i]->name;
+        names[i + 2] = adp_commands[i]->name;
     const char *near = adp_error_nearest(word + strspn(word, "-"), names);
     const char *what = word[0] == '-' ? "option" : "command";
     if (near)
@@ -81,11 +83,11 @@ static int run(int argc, char **argv)
     bool help = strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 ||
                 strcmp(word, "-h") == 0;
     if (help && (argc < 3 || strcmp(argv[2], "help") == 0)) {
-        adp_help_program(commands);
+        adp_help_program(adp_commands);
         return ADP_EXIT_DONE;
     }
     const char *name = help ? argv[2] : word;
-    const struct adp_command *command = find(name);
+    const struct adp_command *command = adp_command_find(name);
     if (!command)
         return unknown(name);
     if (help) {
