@@ -40,7 +40,8 @@ void adp_trap_rehearse(struct adp_trial *trial);
 bool adp_trap_can_make(const struct adp_trial *trial);
 /* For a check that makes threads or processes itself: skips where none can be made. */
 void adp_trap_must_make(struct adp_trial *trial);
-/* A thread of the check's own; where none can be made the check ends (adp_trial_lack). `attr` may be NULL. */
+/* A thread of the check's own; where none can be made the check ends (adp_trial_lack). `attr` may
+ * be NULL. */
 void adp_trap_thread(struct adp_trial *trial, pthread_t *ret, const pthread_attr_t *attr,
                      void *(*work)(void *ctx), void *ctx);
 

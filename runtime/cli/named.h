@@ -29,8 +29,8 @@ void adp_named_errors(struct adp_errors *errors, const char *const *texts, uint3
 /* Whether a policy's word alone is a path: with a '/' in it, or .so at its end. [any] */
 bool adp_named_is_path(const char *word);
 
-/* The file that such a word means, absolute: a path from here, else a name to be looked for as `use: NAME` is. ADP_ENOENT, ADP_EINVAL,
- * ADP_EIO. [any] */
+/* The file that such a word means, absolute: a path from here, else a name to be looked for as
+ * `use: NAME` is. ADP_ENOENT, ADP_EINVAL, ADP_EIO. [any] */
 int adp_named_file(const char *word, char *to, size_t cap, struct adp_error *err);
 
 #endif

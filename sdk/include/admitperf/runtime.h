@@ -170,7 +170,8 @@ ADP_API int adp_runtime_open_text(adp_runtime **ret, const char *text, const cha
 /* [control] Makes `read` the first source of a signal, before those of the configuration,
  * which are asked when it gives no sane value. The log names it "host function". Before
  * start. `user` is borrowed until close. It stays over reloads; a configuration that does
- * not know the signal, or gives it 64 sources, leaves it unused. Metrics given with a request do not ask it.
+ * not know the signal, or gives it 64 sources, leaves it unused. Metrics given with a request
+ * do not ask it.
  * ADP_EINVAL: no such signal (where one is near, it is named), or it has a function
  * already; ADP_EFULL: it has 64 sources; ADP_ESTATE. */
 ADP_API int adp_runtime_source(adp_runtime *rt, const char *signal, adp_source_fn read,
@@ -282,8 +283,8 @@ ADP_API int adp_lane_decide_ids(adp_lane *lane, const adp_sample *samples, uint3
  *
  * Extras are recorded in their order up to 128 of them and 4,096 bytes of names and texts
  * in all; what does not fit, or has no name, is left out, and of several under one name (as
- * it is written: bytes that are no UTF-8 look alike) all but the last. A handle is this runtime's: one
- * of another, or of an earlier run, is ADP_ENOENT but for one chance in 4 billion (each
+ * it is written: bytes that are no UTF-8 look alike) all but the last. A handle is this
+ * runtime's: one of another, or of an earlier run, is ADP_ENOENT but for one chance in 4 billion (each
  * runtime counts 32 bits of its handles from a random number; where one of two counts
  * happens to begin within the other's, which for N million requests of a lane is about N
  * in 9 million, more of them meet). */

@@ -5,7 +5,7 @@
 
 static void decide(void *self, const adp_view *v, adp_verdict *w)
 {
-    enum { MOST = 64, SLOW = 200 };
+    enum { MOST = 64 };
     struct state *s = self;
     int64_t running = atomic_load(&s->begun);
     (void)v;
@@ -14,8 +14,7 @@ static void decide(void *self, const adp_view *v, adp_verdict *w)
         adp_reject(w, ADP_R_QUEUE_DEPTH, ADP_NONE);
         return;
     }
-    for (volatile int i = 0; i < SLOW; i++)
-        continue;
+    dawdle();
     atomic_fetch_add(&s->begun, 1);
     w->ticket = (uint64_t)atomic_fetch_add(&s->undone, 1) + 1;
     adp_admit(w);

@@ -5,7 +5,7 @@
 
 static void decide(void *self, const adp_view *v, adp_verdict *w)
 {
-    enum { MOST = 64, SLOW = 200 };
+    enum { MOST = 64 };
     struct state *s = self;
     int64_t running = atomic_fetch_add(&s->begun, 1);
     (void)v;
@@ -16,8 +16,7 @@ static void decide(void *self, const adp_view *v, adp_verdict *w)
         return;
     }
     int64_t now = atomic_load(&s->begun);
-    for (volatile int i = 0; i < SLOW; i++)
-        continue;
+    dawdle();
     atomic_store(&s->begun, now - 1);
     adp_reject(w, ADP_R_QUEUE_DEPTH, ADP_NONE);
 }

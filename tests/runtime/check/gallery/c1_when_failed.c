@@ -25,13 +25,11 @@ static void decide(void *self, const adp_view *v, adp_verdict *w)
 
 static void outcome(void *self, const adp_outcome *o)
 {
-    enum { SLOW = 200 };
     struct state *s = self;
     int64_t running = atomic_load(&s->begun);
     if (!o->ticket)
         return;
-    for (volatile int i = 0; i < SLOW; i++)
-        continue;
+    dawdle();
     atomic_store(&s->begun, running - 1);
     if (o->kind != ADP_FAILED)
         atomic_fetch_add(&s->undone, 1);

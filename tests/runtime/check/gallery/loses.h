@@ -23,6 +23,14 @@ static void *loses_create(const adp_setup *setup)
     return s ? s : adp_cannot(setup, "out of memory");
 }
 
+/* A step that others can get between, as between the halves of a plain ++, only longer. */
+static void dawdle(void)
+{
+    enum { TURNS = 200 };
+    for (volatile int i = 0; i < TURNS; i++)
+        continue;
+}
+
 UNUSED static void loses_decide(void *self, const adp_view *v, adp_verdict *w)
 {
     enum { MOST = 64 };
@@ -41,13 +49,11 @@ UNUSED static void loses_decide(void *self, const adp_view *v, adp_verdict *w)
 /* ++ as it is, only slower: whoever is stopped between has lost what the others count. */
 UNUSED static void loses_outcome(void *self, const adp_outcome *o)
 {
-    enum { SLOW = 200 };
     struct state *s = self;
     int64_t ended = s->ended;
     if (!o->ticket)
         return;
-    for (volatile int i = 0; i < SLOW; i++)
-        continue;
+    dawdle();
     s->ended = ended + 1;
 }
 
