@@ -15,10 +15,12 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #define BASELINE "no_admission"
+#define NOTES    "replay of " /* a replay is known by */
 
 enum {
     RING_KB = 1024,
@@ -49,7 +51,7 @@ struct gate {
 struct asked {
     const struct replay *replay;
     struct adp_replay_ask ask;
-    char path[1400]; /* of its log; "": none */
+    char path[1400]; /* its log while it is written; "": none */
     struct adp_host_scene scene;
     struct adp_clock clock;
     uint64_t wall_ns, mono_ns;
@@ -74,6 +76,11 @@ struct replay {
     struct adp_tape_kind kind;   /* of the log at hand */
     struct adp_tape_input input; /* path "": nobody asked for standard input */
     char run[32], notes[256], sweep_params[512];
+    char folder[1200];   /* of the experiment's logs */
+    char beside[1224];   /* in it, where they are until all are whole; "": not there */
+    int taken;           /* the folder, open; -1: it is not */
+    const char **inputs; /* owned: where the logs are read */
+    const char *names[ADP_REPLAY_POLICIES + 2];
     bool begun;
     double first_at, last_at;
     struct fed fed[SIGNALS];
@@ -646,7 +653,7 @@ static int open_all(struct replay *r, size_t log, struct adp_error *err)
 {
     const char *path = r->options->logs[log];
     snprintf(r->run, sizeof r->run, "r%zu", log + 1);
-    snprintf(r->notes, sizeof r->notes, "replay of %.200s: open loop", path);
+    snprintf(r->notes, sizeof r->notes, NOTES "%.200s: open loop", path);
     r->n_fed = 0;
     for (size_t i = 0; i < r->n_asked; i++) {
         struct asked *asked = &r->asked[i];
@@ -654,12 +661,13 @@ static int open_all(struct replay *r, size_t log, struct adp_error *err)
             write_point(r, asked->point->value);
             asked->ask.params = r->sweep_params;
         } else if (r->options->out) {
-            snprintf(asked->path, sizeof asked->path, "%s/%s/%s.jsonl", r->result->folder,
+            snprintf(asked->path, sizeof asked->path, "%s/%s-%s.part", r->beside,
                      asked->said->name, r->run);
             asked->scene = (struct adp_host_scene) { .experiment = r->result->experiment,
                                                      .run = r->run,
                                                      .notes = r->notes,
-                                                     .log_path = asked->path };
+                                                     .log_path = asked->path,
+                                                     .watched = r->kind.watched };
         }
         int e = open_asked(r, asked, err);
         if (e)
@@ -695,6 +703,11 @@ static int close_all(struct replay *r, struct adp_error *err)
     return e;
 }
 
+static bool is_stopped(const struct replay *r)
+{
+    return r->options->stop && *r->options->stop;
+}
+
 /* ---- one log after another ------------------------------------------------------------ */
 
 static int ask_trace(struct replay *r, const char *path, struct adp_error *err)
@@ -728,6 +741,8 @@ static int replay_log(struct replay *r, size_t i, struct adp_error *err)
     uint64_t decisions = r->result->decisions, failed = r->result->failed;
     /* The first one's is known. */
     int e = i ? adp_tape_find(place_of(r, i), r->options->stop, &r->kind, err) : 0;
+    if (!e)
+        r->result->watched |= r->kind.watched;
     if (!e && !*r->result->recorded)
         snprintf(r->result->recorded, sizeof r->result->recorded, "%s", r->kind.recorded);
     if (!e)
@@ -737,7 +752,7 @@ static int replay_log(struct replay *r, size_t i, struct adp_error *err)
     int unwritten = close_all(r, err);
     if (e || unwritten)
         return e ? e : unwritten;
-    if (r->result->decisions > decisions || (r->options->stop && *r->options->stop))
+    if (r->result->decisions > decisions || is_stopped(r))
         return 0;
     return adp_error_at(
         err, ADP_EINVAL, path, 0, 0,
@@ -747,18 +762,101 @@ static int replay_log(struct replay *r, size_t i, struct adp_error *err)
             : "holds no decisions and no samples: nothing to replay");
 }
 
-/* Folders of the experiment; only its own logs are replaced. */
+/* ---- where the logs go ------------------------------------------------------------------
+ * They are written beside what is there, under names that no reader takes for logs, and
+ * take its place when all of them are whole. */
+
+static struct adp_old_logs old_logs(const struct replay *r)
+{
+    return (struct adp_old_logs) { .out = r->options->out,
+                                   .experiment = r->result->experiment,
+                                   .policies = r->names,
+                                   .notes = NOTES,
+                                   .inputs = r->inputs,
+                                   .n_inputs = r->options->n_logs };
+}
+
+static int list_inputs(struct replay *r, struct adp_error *err)
+{
+    r->inputs = calloc(r->options->n_logs + 1, sizeof *r->inputs);
+    if (!r->inputs)
+        return adp_error_set(err, ADP_ENOMEM, "out of memory");
+    for (size_t i = 0; i < r->options->n_logs; i++)
+        r->inputs[i] = place_of(r, i);
+    return 0;
+}
+
 static int make_room(struct replay *r, struct adp_error *err)
 {
-    const char *names[ADP_REPLAY_POLICIES + 2] = { 0 };
-    struct adp_replay_result *result = r->result;
+    const struct adp_replay_result *result = r->result;
     for (size_t i = 0; i < result->n_said; i++)
-        names[i] = result->said[i].name;
-    int n = snprintf(result->folder, sizeof result->folder, "%s/%s", r->options->out,
+        r->names[i] = result->said[i].name;
+    int n = snprintf(r->folder, sizeof r->folder, "%s/%s", r->options->out,
                      result->experiment);
-    if (n < 0 || (size_t)n >= sizeof result->folder)
+    if (n < 0 || (size_t)n >= sizeof r->folder)
         return adp_error_at(err, ADP_EINVAL, r->options->out, 0, 0, "path is too long");
-    return adp_old_logs_remove(r->options->out, result->experiment, names, err);
+    int e = list_inputs(r, err);
+    const struct adp_old_logs old = old_logs(r);
+    if (!e)
+        e = adp_old_logs_check(&old, err);
+    if (!e)
+        e = adp_old_logs_take_folder(old.out, old.experiment, &r->taken, err);
+    if (e)
+        return e;
+    snprintf(r->beside, sizeof r->beside, "%s/.replay-XXXXXX", r->folder);
+    if (mkdtemp(r->beside))
+        return 0;
+    *r->beside = '\0';
+    return adp_error_at(err, ADP_EIO, r->folder, 0, 0, "no folder can be made in it: %s",
+                        strerror(errno));
+}
+
+static int put_in_place(const struct replay *r, const char *policy, size_t log,
+                        struct adp_error *err)
+{
+    char from[1400], to[1400];
+    snprintf(to, sizeof to, "%s/%s", r->folder, policy);
+    if (mkdir(to, 0777) < 0 && errno != EEXIST)
+        return adp_error_at(err, ADP_EIO, to, 0, 0, "the folder cannot be made: %s",
+                            strerror(errno));
+    snprintf(from, sizeof from, "%s/%s-r%zu.part", r->beside, policy, log + 1);
+    snprintf(to, sizeof to, "%s/%s/r%zu.jsonl", r->folder, policy, log + 1);
+    return rename(from, to) == 0
+               ? 0
+               : adp_error_at(err, ADP_EIO, to, 0, 0, "cannot be put in place: %s",
+                              strerror(errno));
+}
+
+/* All logs are whole: they stand in place of the earlier ones. */
+static int put_all_in_place(struct replay *r, struct adp_error *err)
+{
+    const struct adp_old_logs old = old_logs(r);
+    int e = adp_old_logs_check(&old, err);
+    for (size_t i = 0; i < r->result->n_said && !e; i++)
+        for (size_t log = 0; log < r->options->n_logs && !e; log++)
+            e = put_in_place(r, r->names[i], log, err);
+    if (!e)
+        e = adp_old_logs_remove(&old, r->options->n_logs, err);
+    if (!e)
+        snprintf(r->result->folder, sizeof r->result->folder, "%s", r->folder);
+    return e;
+}
+
+/* What is not in place goes. A folder that holds nothing else goes with it. */
+static void clear_beside(struct replay *r)
+{
+    char path[1400];
+    for (size_t i = 0; *r->beside && i < r->result->n_said; i++)
+        for (size_t log = 0; log < r->options->n_logs; log++) {
+            snprintf(path, sizeof path, "%s/%s-r%zu.part", r->beside, r->names[i],
+                     log + 1);
+            unlink(path);
+        }
+    if (*r->beside && rmdir(r->beside) == 0)
+        rmdir(r->folder);
+    if (r->taken >= 0)
+        close(r->taken);
+    free(r->inputs);
 }
 
 /* An experiment's name may be part of a path. */
@@ -786,7 +884,7 @@ int adp_replay_run(const struct adp_replay_options *options,
     r->options = options;
     r->result = ret;
     plan(r);
-    r->input.fd = -1;
+    r->input.fd = r->taken = -1;
     int e = 0;
     for (size_t i = 0; i < options->n_logs && !e; i++)
         if (strcmp(options->logs[i], "-") == 0 && !*r->input.path)
@@ -799,8 +897,12 @@ int adp_replay_run(const struct adp_replay_options *options,
     }
     if (!e && options->out)
         e = make_room(r, err);
-    for (size_t i = 0; i < options->n_logs && !e; i++)
+    for (size_t i = 0; i < options->n_logs && !e && !is_stopped(r); i++)
         e = replay_log(r, i, err);
+    ret->interrupted = !e && is_stopped(r);
+    if (!e && !ret->interrupted && options->out)
+        e = put_all_in_place(r, err);
+    clear_beside(r);
     if (r->input.fd >= 0)
         close(r->input.fd);
     free(r);

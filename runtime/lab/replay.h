@@ -73,6 +73,9 @@ struct adp_replay_result {
     char experiment[128]; /* of what was written */
     char recorded[160];   /* the recorded policy with its parameters; "": watch samples */
     char folder[1200];    /* of the logs; "": none were written */
+    bool
+        interrupted; /* the page is of what was asked until then, and there are no logs */
+    bool watched;    /* no request stands behind what was replayed */
     uint64_t decisions, samples, failed; /* replayed; watch samples; failed scrapes */
     uint64_t others;                     /* decisions of other runs, and of shadows */
     uint64_t corrupt;                    /* lines */
@@ -88,8 +91,10 @@ struct adp_replay_result {
 };
 
 /* ADP_EINVAL: a policy or its parameters (ret->errors has all), every sample failed, or
- * nothing to replay; ADP_ENOENT, ADP_EIO, ADP_ENOMEM. Earlier logs of that experiment in the
- * folder are replaced, anybody else's never. */
+ * nothing to replay, or a log in the way that is no replay of that experiment, or is to be
+ * read; ADP_ESTATE: somebody else writes there; ADP_ENOENT, ADP_EIO, ADP_ENOMEM. Earlier
+ * replays of the same policies as that experiment are replaced, when all is written; if it
+ * fails, or is stopped, they stay, and there are no new ones. */
 int adp_replay_run(const struct adp_replay_options *options,
                    struct adp_replay_result *ret, struct adp_error *err);
 

@@ -19,6 +19,11 @@ static void print_truth(FILE *to, const struct adp_replay_result *result)
 {
     bool watch = !*result->recorded;
     adp_page_heading(to, "WHAT IS TRUE OF THIS PAGE");
+    if (result->interrupted)
+        adp_page_wrap(
+            to, 2, 4,
+            "! Interrupted: it is of what was asked until then, not of the whole "
+            "trace. No logs were written; earlier ones are as they were.");
     adp_page_wrap(
         to, 2, 4,
         "! Open loop: the signals are those of the recorded run. What another "
@@ -34,7 +39,7 @@ static void print_truth(FILE *to, const struct adp_replay_result *result)
             "! For a policy without state each answer is right up to its first "
             "divergence from the recorded one; behind it, it is an answer to the "
             "load there was.");
-    else
+    if (result->watched)
         adp_page_wrap(
             to, 2, 4,
             "! Samples are not requests: a share is a duty cycle, the part of the "
@@ -63,8 +68,8 @@ static void print_said(FILE *to, const struct adp_replay_result *result)
     bool watch = !*result->recorded;
     adp_page_heading(to, "WHAT EACH WOULD HAVE SAID");
     adp_page_name(to, "policy", NAME);
-    fprintf(to, "%10s%10s%10s%14s\n", "asked", watch ? "duty" : "refused", "faults",
-            watch ? "" : "divergences");
+    fprintf(to, "%10s%10s%10s%14s\n", "asked", result->watched ? "duty" : "refused",
+            "faults", watch ? "" : "divergences");
     for (size_t i = 0; i < result->n_said; i++) {
         const struct adp_replay_said *said = &result->said[i];
         char name[96], divergences[32] = "";
@@ -226,6 +231,7 @@ int adp_replay_json(const struct adp_replay_result *result, FILE *to)
     put_text(&line, "folder", result->folder);
     put_text(&line, "recorded", result->recorded);
     put_text(&line, "trace", watch ? "samples" : "decisions");
+    adp_line_key_bool(&line, "interrupted", result->interrupted);
     adp_line_key_u64(&line, "replayed", result->decisions);
     adp_line_key_number(&line, "seconds", result->seconds);
     adp_line_key_u64(&line, "not_replayed", result->others);
