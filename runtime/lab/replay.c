@@ -39,11 +39,20 @@ struct slot {
     double lo, hi;        /* what is outside is absent, as it would be with metrics */
 };
 
-/* A gate of a policy whose threshold is known. */
 struct gate {
-    uint32_t rule, fed; /* fed SIGNALS: its reading is not in the trace */
-    double threshold;   /* NaN: it has none */
+    uint32_t rule;
+    const struct slot
+        *slot;        /* of the same asked; NULL: its reading is not in the trace */
+    double threshold; /* NaN: it has none */
     bool up, strict, swept;
+};
+
+/* A signal that the policy reads. */
+struct want {
+    const struct slot *slot; /* as a gate's */
+    char name[ADP_SIGNAL_NAME + 1];
+    bool named; /* by its card, as what it goes by */
+    bool seen;  /* on some decision, over all logs */
 };
 
 /* One runtime that is asked. It has a clock, and where in the trace it is, of its own: it
@@ -60,8 +69,11 @@ struct asked {
     struct slot slots[SIGNALS];
     size_t n_slots;
     double values[SIGNALS];
-    struct gate gates[ADP_MAX_GATES]; /* of a point of the sweep */
+    struct gate gates[ADP_MAX_GATES];
     size_t n_gates;
+    struct want wants[ADP_MAX_SIGNALS];
+    size_t n_wants;
+    bool judged; /* some decision by the gates, over all logs */
     adp_runtime *runtime;
     adp_lane *lane;
     struct adp_replay_said *said;   /* a policy, or */
@@ -123,6 +135,13 @@ static const char *place_of(const struct replay *r, size_t log)
 
 /* ---- asking --------------------------------------------------------------------------- */
 
+/* What is out of range is absent, as it would be with metrics. */
+static double reading_of(const struct slot *slot, const struct adp_take *take)
+{
+    double value = slot ? take->value[slot->fed] : NAN;
+    return slot && value >= slot->lo && value <= slot->hi ? value : NAN;
+}
+
 /* The recorded signals as metrics. */
 static uint32_t feed(const struct replay *r, const struct adp_take *take,
                      adp_metric *metrics)
@@ -140,8 +159,8 @@ static void set_values(struct asked *asked, const struct adp_take *take)
     uint64_t present = 0;
     for (size_t i = 0; i < asked->n_slots; i++) {
         const struct slot *slot = &asked->slots[i];
-        double value = take->value[slot->fed];
-        bool is_there = value >= slot->lo && value <= slot->hi; /* NaN is not */
+        double value = reading_of(slot, take);
+        bool is_there = !isnan(value);
         asked->values[slot->signal] = is_there ? value : 0;
         present |= (uint64_t)is_there << slot->signal;
     }
@@ -192,8 +211,57 @@ static double threshold_of(const struct asked *asked, const struct adp_loaded *l
 /* How far a gate lies beyond its threshold; NaN: not known. */
 static double distance_of(const struct gate *gate, const struct adp_take *take)
 {
-    double value = gate->fed < SIGNALS ? take->value[gate->fed] : NAN;
+    double value = reading_of(gate->slot, take);
     return gate->up ? value - gate->threshold : gate->threshold - value;
+}
+
+enum truth { NO, YES, UNKNOWN };
+
+static enum truth truth_of(const struct gate *gate, const struct adp_take *take)
+{
+    double distance = distance_of(gate, take);
+    if (isnan(distance))
+        return UNKNOWN;
+    return (gate->strict ? distance > 0 : distance >= 0) ? YES : NO;
+}
+
+/* A conjunction with a gate that does not hold is false, whatever is not known. */
+static enum truth rule_truth(const struct asked *asked, const struct adp_take *take,
+                             uint32_t rule)
+{
+    enum truth truth = YES;
+    for (size_t i = 0; i < asked->n_gates && truth != NO; i++)
+        if (asked->gates[i].rule == rule) {
+            enum truth one = truth_of(&asked->gates[i], take);
+            truth = one == YES ? truth : one;
+        }
+    return truth;
+}
+
+/* Do the gates say yes or no of it? */
+static bool is_judged(const struct asked *asked, const struct adp_take *take)
+{
+    bool unknown = !asked->n_gates;
+    for (size_t i = 0; i < asked->n_gates; i++) {
+        enum truth truth = rule_truth(asked, take, asked->gates[i].rule);
+        if (truth == YES)
+            return true;
+        unknown |= truth == UNKNOWN;
+    }
+    return !unknown;
+}
+
+/* What was there to judge by. */
+static void note_signals(struct asked *asked, const struct adp_take *take)
+{
+    for (size_t i = 0; i < asked->n_wants; i++) {
+        struct want *want = &asked->wants[i];
+        if (!want->seen && want->slot)
+            want->seen = !isnan(reading_of(want->slot, take)) ||
+                         (take->rows && take->columns >> want->slot->fed & 1);
+    }
+    if (!asked->judged)
+        asked->judged = is_judged(asked, take);
 }
 
 /* Do the other gates of its rule hold? */
@@ -203,8 +271,7 @@ static bool others_hold(const struct asked *asked, const struct adp_take *take, 
         const struct gate *gate = &asked->gates[k];
         if (k == i || gate->rule != asked->gates[i].rule)
             continue;
-        double distance = distance_of(gate, take);
-        if (!(gate->strict ? distance > 0 : distance >= 0))
+        if (truth_of(gate, take) != YES)
             return false;
     }
     return true;
@@ -219,7 +286,7 @@ static void approach(const struct asked *asked, const struct adp_take *take)
                 fmax(asked->point->closest, distance_of(&asked->gates[i], take));
 }
 
-static void note(const struct asked *asked, const struct adp_take *take,
+static void note(struct asked *asked, const struct adp_take *take,
                  const adp_decision *decision)
 {
     bool refuses = decision->policy_action != ADP_ADMIT && !decision->fault;
@@ -233,6 +300,8 @@ static void note(const struct asked *asked, const struct adp_take *take,
     said->asked++;
     said->refused += refuses;
     said->faults += decision->fault != NULL;
+    if (!decision->fault)
+        note_signals(asked, take);
     if (asked->replay->kind.watch || take->fault || decision->fault)
         return;
     said->agree[take->refused][refuses]++;
@@ -486,21 +555,46 @@ static void set_slots(const struct replay *r, struct asked *asked)
     }
 }
 
+static const struct slot *slot_of(const struct replay *r, const struct asked *asked,
+                                  const char *name)
+{
+    uint32_t fed = fed_of(r, name);
+    for (size_t i = 0; i < asked->n_slots; i++)
+        if (asked->slots[i].fed == fed)
+            return &asked->slots[i];
+    return NULL;
+}
+
+static void set_wants(const struct replay *r, struct asked *asked)
+{
+    const struct adp_loaded *loaded = adp_host_policy(asked->runtime, 0);
+    struct adp_card card = adp_loaded_card(loaded);
+    asked->n_wants = loaded->policy.n_signals;
+    for (uint32_t i = 0; i < loaded->policy.n_signals; i++) {
+        struct want *want = &asked->wants[i];
+        const char *name = adp_loaded_signal(loaded, i).name;
+        want->slot = slot_of(r, asked, name);
+        want->named = card.signal_quantity && strcmp(card.signal_quantity, name) == 0;
+        snprintf(want->name, sizeof want->name, "%s", name);
+    }
+}
+
 static void set_gates(const struct replay *r, struct asked *asked)
 {
     const struct adp_loaded *loaded = adp_host_policy(asked->runtime, 0);
+    const char *swept = r->options->sweep.param;
     asked->n_gates = loaded->policy.n_gates;
     for (uint32_t i = 0; i < loaded->policy.n_gates; i++) {
         struct adp_gate gate = adp_loaded_gate(loaded, i);
         bool has = gate.param != ADP_NONE;
         asked->gates[i] = (struct gate) {
             .rule = gate.rule,
-            .fed = fed_of(r, adp_loaded_signal(loaded, gate.signal).name),
+            .slot = slot_of(r, asked, adp_loaded_signal(loaded, gate.signal).name),
             .threshold = has ? threshold_of(asked, loaded, gate.param) : NAN,
             .up = gate.op == ADP_GE || gate.op == ADP_GT,
             .strict = gate.op == ADP_GT || gate.op == ADP_LT,
-            .swept = has && strcmp(adp_loaded_param(loaded, gate.param).name,
-                                   r->options->sweep.param) == 0,
+            .swept = has && swept &&
+                     strcmp(adp_loaded_param(loaded, gate.param).name, swept) == 0,
         };
     }
 }
@@ -546,10 +640,11 @@ static int open_asked(struct replay *r, struct asked *asked, struct adp_error *e
         e = adp_runtime_start(asked->runtime, err);
     if (e >= 0)
         e = adp_lane_open(&asked->lane, asked->runtime, err);
-    if (e >= 0)
+    if (e >= 0) {
         set_slots(r, asked);
-    if (e >= 0 && asked->point)
+        set_wants(r, asked);
         set_gates(r, asked);
+    }
     return e < 0 ? adp_error_set(err, e, "the runtime does not begin") : 0;
 }
 
@@ -762,6 +857,51 @@ static int replay_log(struct replay *r, size_t i, struct adp_error *err)
             : "holds no decisions and no samples: nothing to replay");
 }
 
+/* ---- what could be judged ---------------------------------------------------------------
+ * As report judges of the logs (finding.c). */
+
+/* With thresholds for all gates, no judged decision means that readings were missing; with
+ * some unknown, only a gate that was never read means that. */
+static bool is_starved(const struct asked *asked)
+{
+    bool all_fixed = true, unread = false;
+    for (size_t i = 0; i < asked->n_gates; i++) {
+        const struct gate *gate = &asked->gates[i];
+        bool seen = false;
+        for (size_t k = 0; k < asked->n_wants; k++)
+            seen |= asked->wants[k].slot == gate->slot && asked->wants[k].seen;
+        all_fixed &= !isnan(gate->threshold);
+        unread |= !isnan(gate->threshold) && !seen;
+    }
+    return asked->n_gates && (all_fixed || unread);
+}
+
+/* Without gates: what it reads is what its card names, or else anything. */
+static bool is_blind(const struct asked *asked)
+{
+    bool any = false;
+    for (size_t i = 0; i < asked->n_wants; i++) {
+        if (asked->wants[i].named)
+            return !asked->wants[i].seen;
+        any |= asked->wants[i].seen;
+    }
+    return asked->n_wants && !any;
+}
+
+static void judge(const struct asked *asked)
+{
+    struct adp_replay_said *said = asked->said;
+    for (size_t i = 0; said && i < asked->n_wants; i++)
+        if (!asked->wants[i].seen)
+            snprintf(said->never[said->n_never++], sizeof said->never[0], "%s",
+                     asked->wants[i].name);
+    if (!said || said->refused || said->baseline || !said->asked)
+        return;
+    said->unjudged = said->faults == said->asked ||
+                     (!asked->judged && is_starved(asked)) ||
+                     (!asked->n_gates && is_blind(asked));
+}
+
 /* ---- where the logs go ------------------------------------------------------------------
  * They are written beside what is there, under names that no reader takes for logs, and
  * take its place when all of them are whole. */
@@ -902,6 +1042,8 @@ int adp_replay_run(const struct adp_replay_options *options,
     ret->interrupted = !e && is_stopped(r);
     if (!e && !ret->interrupted && options->out)
         e = put_all_in_place(r, err);
+    for (size_t i = 0; i < r->n_asked; i++)
+        judge(&r->asked[i]);
     clear_beside(r);
     if (r->input.fd >= 0)
         close(r->input.fd);

@@ -61,6 +61,11 @@ struct adp_replay_said {
     uint64_t agree[2][2]; /* by the recorded policy's, then by this one's: 0 admits */
     uint64_t first;       /* number of the first divergence, from 1; 0: none */
     double first_at;
+    bool unjudged; /* refused nothing, and could not: what it needs was not there, or it
+                      failed each time */
+    char never[ADP_MAX_SIGNALS]
+              [64]; /* signals that it reads, and that were never there */
+    size_t n_never;
 };
 
 struct adp_replay_point {

@@ -63,6 +63,39 @@ static void print_truth(FILE *to, const struct adp_replay_result *result)
                       result->others);
 }
 
+/* Signals that were never there: "a, b". */
+static void list_never(const struct adp_replay_said *said, char *to, size_t cap)
+{
+    size_t used = 0;
+    to[0] = '\0';
+    for (size_t i = 0; i < said->n_never && used < cap; i++)
+        used +=
+            (size_t)snprintf(to + used, cap - used, i ? ", %s" : "%s", said->never[i]);
+}
+
+static void print_judged(FILE *to, const struct adp_replay_said *said)
+{
+    char never[ADP_MAX_SIGNALS * 66];
+    const char *were = said->n_never > 1 ? "were" : "was";
+    list_never(said, never, sizeof never);
+    if (said->unjudged && said->faults == said->asked)
+        adp_page_wrap(
+            to, 4, 6,
+            "UNKNOWN: %s failed on every decision; on_error answered, the policy "
+            "never did.",
+            said->name);
+    else if (said->unjudged && said->n_never)
+        adp_page_wrap(to, 4, 6, "UNKNOWN: %s could not be judged: %s %s never there.",
+                      said->name, never, were);
+    else if (said->unjudged)
+        adp_page_wrap(to, 4, 6,
+                      "UNKNOWN: %s could not be judged: the signals it reads were never "
+                      "there together.",
+                      said->name);
+    else if (said->n_never && said->asked)
+        adp_page_wrap(to, 4, 6, "%s %s never there.", never, were);
+}
+
 static void print_said(FILE *to, const struct adp_replay_result *result)
 {
     bool watch = !*result->recorded;
@@ -84,6 +117,7 @@ static void print_said(FILE *to, const struct adp_replay_result *result)
                      said->faults, divergences);
         if (*said->params)
             adp_page_wrap(to, 4, 6, "%s", said->params);
+        print_judged(to, said);
     }
 }
 
@@ -178,6 +212,15 @@ static void put_said(struct adp_line *to, const struct adp_replay_said *said, bo
     adp_line_key_u64(to, "asked", said->asked);
     adp_line_key_u64(to, "refused", said->refused);
     adp_line_key_u64(to, "faults", said->faults);
+    adp_line_key(to, "judged");
+    adp_line_puts(to, said->baseline ? "null" : said->unjudged ? "false" : "true");
+    adp_line_key(to, "never_there");
+    adp_line_puts(to, "[");
+    for (size_t i = 0; i < said->n_never; i++) {
+        adp_line_puts(to, i ? "," : "");
+        adp_line_string(to, said->never[i], strlen(said->never[i]));
+    }
+    adp_line_puts(to, "]");
     adp_line_key(to, "agreement");
     if (watch) {
         adp_line_puts(to, "null}");
