@@ -64,8 +64,10 @@ struct asked {
     struct adp_host_scene scene;
     struct adp_clock clock;
     uint64_t wall_ns, mono_ns;
-    uint64_t n; /* of takes so far, over all logs */
-    double last_at;
+    uint64_t n;              /* of takes so far, over all logs */
+    double earliest, latest; /* of the log at hand; NaN: no time so far */
+    uint64_t backward;       /* takes whose time is behind the latest */
+    bool diverged;           /* first in this log: first_at is a time of its clock */
     struct slot slots[SIGNALS];
     size_t n_slots;
     double values[SIGNALS];
@@ -93,8 +95,6 @@ struct replay {
     int taken;           /* the folder, open; -1: it is not */
     const char **inputs; /* owned: where the logs are read */
     const char *names[ADP_REPLAY_POLICIES + 2];
-    bool begun;
-    double first_at, last_at;
     struct fed fed[SIGNALS];
     const char *fed_names[SIGNALS];
     size_t n_fed;
@@ -302,12 +302,17 @@ static void note(struct asked *asked, const struct adp_take *take,
     said->faults += decision->fault != NULL;
     if (!decision->fault)
         note_signals(asked, take);
-    if (asked->replay->kind.watch || take->fault || decision->fault)
+    if (asked->replay->kind.watch)
         return;
+    if (take->fault || decision->fault) {
+        said->not_held++;
+        return;
+    }
     said->agree[take->refused][refuses]++;
     if (take->refused != refuses && !said->first) {
         said->first = asked->n;
-        said->first_at = take->at - asked->replay->first_at;
+        said->first_at = take->at;
+        asked->diverged = true;
     }
 }
 
@@ -315,7 +320,9 @@ static void note(struct asked *asked, const struct adp_take *take,
 static void set_time(struct asked *asked, const struct adp_take *take)
 {
     if (!isnan(take->at)) {
-        asked->last_at = fmax(asked->last_at, take->at);
+        asked->backward += take->at < asked->latest;
+        asked->earliest = fmin(asked->earliest, take->at);
+        asked->latest = fmax(asked->latest, take->at);
         asked->wall_ns = take->at > 0 && take->at < 1e10 ? (uint64_t)(take->at * 1e9) : 0;
     }
     uint64_t mono = take->mono_ns >= 0 ? (uint64_t)take->mono_ns : asked->wall_ns;
@@ -414,24 +421,10 @@ static void ask_some(void *of, unsigned worker)
     }
 }
 
-static void note_begin(struct replay *r)
-{
-    for (unsigned i = 0; i < r->n_batches && !r->begun; i++) {
-        const char *at = r->batches[i].takes, *end = at + r->batches[i].len;
-        while (at < end && !r->begun) {
-            const struct adp_take *take = (const struct adp_take *)(const void *)at;
-            r->begun = !isnan(take->at);
-            r->first_at = take->at;
-            at += take->size;
-        }
-    }
-}
-
 /* All of them, side by side: they share nothing but what they read. */
 static int ask_all(struct replay *r, struct adp_error *err)
 {
     unsigned n = adp_workers_count();
-    note_begin(r);
     for (unsigned i = 0; i < r->n_batches; i++)
         r->result->decisions += r->batches[i].n;
     atomic_store_explicit(&r->next, 0, memory_order_relaxed);
@@ -603,7 +596,9 @@ static int open_asked(struct replay *r, struct asked *asked, struct adp_error *e
 {
     asked->replay = r;
     asked->wall_ns = asked->mono_ns = 0;
-    asked->last_at = -INFINITY;
+    asked->earliest = asked->latest = NAN;
+    asked->backward = 0;
+    asked->diverged = false;
     asked->clock = (struct adp_clock) { asked, wall_of, mono_of,
                                         asked->path[0] ? meter_of : mono_of };
     const struct adp_host_options options = {
@@ -691,6 +686,12 @@ static void plan_policy(struct replay *r, const struct adp_replay_ask *ask, bool
     r->asked[r->n_asked++] = (struct asked) { .ask = *ask, .said = said };
 }
 
+/* In decimals as somebody would write it: 0.3, not 0.30000000000000004. */
+static void write_value(char *to, size_t cap, double value)
+{
+    snprintf(to, cap, "%.15g", value);
+}
+
 /* The sweep's points: the first policy's parameters, and one more. */
 static void plan_sweep(struct replay *r)
 {
@@ -700,11 +701,13 @@ static void plan_sweep(struct replay *r)
         return;
     snprintf(result->swept, sizeof result->swept, "%s", sweep->param);
     for (uint32_t i = 0; i < sweep->n && i < ADP_REPLAY_POINTS; i++) {
-        double share = sweep->n > 1 ? (double)i / (sweep->n - 1) : 0;
+        char text[32];
+        long double last = sweep->n > 1 ? sweep->n - 1 : 1;
+        long double value = (sweep->lo * (last - i) + sweep->hi * i) / last;
+        write_value(text, sizeof text, (double)value);
         struct adp_replay_point *point = &result->points[result->n_points++];
-        *point = (struct adp_replay_point) {
-            .value = sweep->lo + share * (sweep->hi - sweep->lo), .closest = NAN
-        };
+        *point =
+            (struct adp_replay_point) { .value = strtod(text, NULL), .closest = NAN };
         r->asked[r->n_asked++] =
             (struct asked) { .ask = r->options->asks[0], .point = point };
     }
@@ -740,7 +743,9 @@ static void write_point(struct replay *r, double value)
         at += n;
         at += strspn(at, ", ");
     }
-    snprintf(r->sweep_params + used, cap - used, "%s: %.10g", param, value);
+    char text[32];
+    write_value(text, sizeof text, value);
+    snprintf(r->sweep_params + used, cap - used, "%s: %s", param, text);
 }
 
 /* Opens the runtimes for one log; those of the sweep with their value written in. */
@@ -805,11 +810,22 @@ static bool is_stopped(const struct replay *r)
 
 /* ---- one log after another ------------------------------------------------------------ */
 
+/* Durations are between the earliest and the latest time, so never below 0. */
+static void note_time(struct replay *r)
+{
+    const struct asked *any = &r->asked[0];
+    if (!isnan(any->latest))
+        r->result->seconds += any->latest - any->earliest;
+    r->result->backward += any->backward;
+    for (size_t i = 0; i < r->n_asked; i++)
+        if (r->asked[i].diverged)
+            r->asked[i].said->first_at -= r->asked[i].earliest;
+}
+
 static int ask_trace(struct replay *r, const char *path, struct adp_error *err)
 {
     struct adp_tape *tape;
     struct adp_replay_result *result = r->result;
-    r->begun = false;
     int e = adp_tape_open(&tape, path, &r->kind, r->fed_names, r->n_fed, r->options->stop,
                           err);
     if (e < 0)
@@ -824,8 +840,7 @@ static int ask_trace(struct replay *r, const char *path, struct adp_error *err)
     result->corrupt += count.corrupt;
     result->draws += count.draws;
     result->anonymous += count.anonymous;
-    if (r->begun)
-        result->seconds += r->asked[0].last_at - r->first_at;
+    note_time(r);
     adp_tape_close(tape);
     return e;
 }

@@ -59,6 +59,7 @@ struct adp_replay_said {
     bool baseline;
     uint64_t asked, refused, faults;
     uint64_t agree[2][2]; /* by the recorded policy's, then by this one's: 0 admits */
+    uint64_t not_held;    /* against the recorded one: a fault answered one of them */
     uint64_t first;       /* number of the first divergence, from 1; 0: none */
     double first_at;
     bool unjudged; /* refused nothing, and could not: what it needs was not there, or it
@@ -86,7 +87,8 @@ struct adp_replay_result {
     uint64_t corrupt;                    /* lines */
     uint64_t draws;                      /* recorded, and drawn again */
     uint64_t anonymous; /* decisions with neither draw nor id: drawn anew */
-    double seconds;     /* the trace covers */
+    double seconds;     /* from the earliest to the latest time of each log */
+    uint64_t backward;  /* of the replayed, whose time is behind one before */
     struct adp_replay_said said[ADP_REPLAY_POLICIES + 1];
     size_t n_said;
     char swept[64];

@@ -56,6 +56,12 @@ static void print_truth(FILE *to, const struct adp_replay_result *result)
     if (result->corrupt)
         adp_page_wrap(to, 2, 4, "! %" PRIu64 " corrupt lines were passed over.",
                       result->corrupt);
+    if (result->backward)
+        adp_page_wrap(to, 2, 4,
+                      "! On %" PRIu64
+                      " %s the recorded time goes back (a clock that was set "
+                      "back, or several writers): seconds are from the earliest time.",
+                      result->backward, *result->recorded ? "decisions" : "samples");
     if (result->others)
         adp_page_wrap(to, 2, 4,
                       "! %" PRIu64 " decisions are of shadows or of other runs than the "
@@ -139,8 +145,15 @@ static void print_agreement(FILE *to, const struct adp_replay_result *result)
         if (said->first)
             adp_page_wrap(to, 4, 6, "first divergence: decision %" PRIu64 ", %s s in",
                           said->first, adp_page_number(said->first_at).text);
+        else if (said->asked == said->not_held)
+            adp_page_wrap(to, 4, 6, "nothing can be held against the recorded answers");
         else
             adp_page_wrap(to, 4, 6, "no divergence: every answer is the recorded one's");
+        if (said->not_held)
+            adp_page_wrap(to, 4, 6,
+                          "not in the table: %" PRIu64
+                          ", where a fault was recorded, or is one here",
+                          said->not_held);
     }
 }
 
@@ -231,6 +244,7 @@ static void put_said(struct adp_line *to, const struct adp_replay_said *said, bo
     adp_line_key_u64(to, "only_it_refuses", said->agree[0][1]);
     adp_line_key_u64(to, "only_recorded_refuses", said->agree[1][0]);
     adp_line_key_u64(to, "both_refuse", said->agree[1][1]);
+    adp_line_key_u64(to, "faults_left_out", said->not_held);
     adp_line_key(to, "first_divergence");
     if (said->first) {
         adp_line_puts(to, "{");
@@ -277,6 +291,7 @@ int adp_replay_json(const struct adp_replay_result *result, FILE *to)
     adp_line_key_bool(&line, "interrupted", result->interrupted);
     adp_line_key_u64(&line, "replayed", result->decisions);
     adp_line_key_number(&line, "seconds", result->seconds);
+    adp_line_key_u64(&line, "times_going_back", result->backward);
     adp_line_key_u64(&line, "not_replayed", result->others);
     adp_line_key_u64(&line, "scrape_errors", result->failed);
     adp_line_key_u64(&line, "corrupt_lines", result->corrupt);
