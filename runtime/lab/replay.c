@@ -24,6 +24,7 @@
 
 enum {
     RING_KB = 1024,
+    LEAST_KB = 64,     /* where nothing is recorded */
     FLUSH_EVERY = 128, /* decisions; of 4 KB at most, half a ring */
     SIGNALS = ADP_MAX_KNOWN
 };
@@ -606,7 +607,8 @@ static int open_asked(struct replay *r, struct asked *asked, struct adp_error *e
         .own_thread = true,
         .no_log = !asked->path[0],
         .lanes = 1,
-        .ring_kb = RING_KB,
+        .ring_kb = asked->path[0] ? RING_KB : LEAST_KB,
+        .control_kb = RING_KB, /* no snapshots: metrics come with the decisions */
         .scene = asked->path[0] ? &asked->scene : NULL,
     };
     struct adp_loaded *loaded;
