@@ -331,24 +331,28 @@ static void set_time(struct asked *asked, const struct adp_take *take)
         asked->mono_ns = mono;
 }
 
+static const struct slot *slot_of_fed(const struct asked *asked, uint32_t fed)
+{
+    for (size_t i = 0; i < asked->n_slots; i++)
+        if (asked->slots[i].fed == fed)
+            return &asked->slots[i];
+    return NULL;
+}
+
 /* What was recorded per replica stands in place of what metrics or a snapshot would tell. */
 static void set_replicas(const struct asked *asked, const struct adp_take *take)
 {
     struct adp_replicas *seen = &asked->lane->replicas->seen;
     const double *cells = adp_take_cells(take);
-    const struct slot *slot_of[SIGNALS] = { 0 };
     uint64_t signals = 0;
-    for (size_t i = 0; i < asked->n_slots; i++)
-        if (take->columns >> asked->slots[i].fed & 1) {
-            slot_of[asked->slots[i].fed] = &asked->slots[i];
-            signals |= UINT64_C(1) << asked->slots[i].signal;
-        }
+    for (uint64_t left = take->columns; left; left &= left - 1) {
+        const struct slot *slot = slot_of_fed(asked, (uint32_t)__builtin_ctzll(left));
+        signals |= slot ? UINT64_C(1) << slot->signal : 0;
+    }
     bool fits = adp_replicas_fit(take->rows, signals);
     adp_replicas_begin(seen, fits ? take->rows : 0, signals);
-    for (uint32_t fed = 0; fed < SIGNALS; fed++) {
-        if (!(take->columns >> fed & 1))
-            continue;
-        const struct slot *slot = slot_of[fed];
+    for (uint64_t left = take->columns; left; left &= left - 1) {
+        const struct slot *slot = slot_of_fed(asked, (uint32_t)__builtin_ctzll(left));
         for (uint32_t row = 0; slot && row < seen->rows; row++)
             if (cells[row] >= slot->lo && cells[row] <= slot->hi) /* NaN is not */
                 adp_replicas_set(seen, row, slot->signal, cells[row], UINT64_MAX);
@@ -549,16 +553,6 @@ static void set_slots(const struct replay *r, struct asked *asked)
     }
 }
 
-static const struct slot *slot_of(const struct replay *r, const struct asked *asked,
-                                  const char *name)
-{
-    uint32_t fed = fed_of(r, name);
-    for (size_t i = 0; i < asked->n_slots; i++)
-        if (asked->slots[i].fed == fed)
-            return &asked->slots[i];
-    return NULL;
-}
-
 static void set_wants(const struct replay *r, struct asked *asked)
 {
     const struct adp_loaded *loaded = adp_host_policy(asked->runtime, 0);
@@ -567,7 +561,7 @@ static void set_wants(const struct replay *r, struct asked *asked)
     for (uint32_t i = 0; i < loaded->policy.n_signals; i++) {
         struct want *want = &asked->wants[i];
         const char *name = adp_loaded_signal(loaded, i).name;
-        want->slot = slot_of(r, asked, name);
+        want->slot = slot_of_fed(asked, fed_of(r, name));
         want->named = card.signal_quantity && strcmp(card.signal_quantity, name) == 0;
         snprintf(want->name, sizeof want->name, "%s", name);
     }
@@ -583,7 +577,8 @@ static void set_gates(const struct replay *r, struct asked *asked)
         bool has = gate.param != ADP_NONE;
         asked->gates[i] = (struct gate) {
             .rule = gate.rule,
-            .slot = slot_of(r, asked, adp_loaded_signal(loaded, gate.signal).name),
+            .slot = slot_of_fed(asked,
+                                fed_of(r, adp_loaded_signal(loaded, gate.signal).name)),
             .threshold = has ? threshold_of(asked, loaded, gate.param) : NAN,
             .up = gate.op == ADP_GE || gate.op == ADP_GT,
             .strict = gate.op == ADP_GT || gate.op == ADP_LT,
