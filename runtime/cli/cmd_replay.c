@@ -26,7 +26,7 @@ static const struct adp_option options[] = {
       "replay- and the recorded name)" },
     { 'o', "output", "DIR",
       "folder of the logs (default experiments); earlier\n"
-      "logs of that experiment in it are replaced" },
+      "replays of that name in it are replaced" },
     { 'n', "no-logs", NULL, "write no logs: the page is all" },
     { 'j', "json", NULL, "for machines: one object" },
     { 0 },
@@ -58,9 +58,9 @@ const struct adp_command adp_cmd_replay = {
     .exits = "0    the page and the logs were written\n"
              "2    bad usage, a policy that does not load, a log that cannot be read, a "
              "trace\n"
-             "     in which every sample failed\n"
+             "     in which every sample failed, a log in the way that is no replay\n"
              "129  stopped by SIGHUP, 130 by SIGINT, 143 by SIGTERM; the page\n"
-             "     is of what was asked until then",
+             "     is of what was asked until then, and no logs are written",
     .run = run,
 };
 

@@ -31,12 +31,13 @@ struct adp_host_scene {
 struct adp_host_options {
     const struct adp_clock *clock; /* NULL: the machine's */
     uint64_t instance;             /* names this writer in the log; 0: made up */
-    bool own_thread;  /* no log thread: adp_runtime_flush and close do the writing */
-    bool no_log;      /* record nothing, whatever the configuration says */
-    uint32_t lanes;   /* 0: 16 */
-    uint32_t ring_kb; /* of each lane, a power of two; 0: 4096 */
+    bool own_thread;     /* no log thread: adp_runtime_flush and close do the writing */
+    bool no_log;         /* record nothing, whatever the configuration says */
+    uint32_t lanes;      /* 0: 16 */
+    uint32_t ring_kb;    /* of each lane, a power of two; 0: 4096 */
+    uint32_t control_kb; /* of the ring of snapshots and words, likewise; 0: 8192 */
     const struct adp_beyond *beyond; /* NULL: nothing outlives it. Else no log is written
-                                      here; lanes and ring_kb are the region's */
+                                      here; the sizes are the region's */
     const struct adp_host_scene *scene; /* NULL: as configured */
     bool serving; /* serve: and scrape: are the caller's, and not reported as unused */
 };

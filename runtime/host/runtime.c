@@ -19,7 +19,7 @@
 
 /* A ring holds what comes at 0.9 M/s in 15 ms: the log's thread sleeps 5 when nothing came,
  * and may then wait for a processor. */
-enum { LANES = 16, RING_KB = 4096, CONTROL_BYTES = 8 << 20, TICKETS = 4096 };
+enum { LANES = 16, RING_KB = 4096, CONTROL_KB = 8192, TICKETS = 4096 };
 
 /* --- time --- */
 
@@ -304,7 +304,8 @@ static int make_region(adp_runtime *rt, adp_error *err)
     struct adp_shape shape = {
         .lanes = rt->options.lanes ? rt->options.lanes : LANES,
         .ring_bytes = (rt->options.ring_kb ? rt->options.ring_kb : RING_KB) << 10,
-        .control_bytes = CONTROL_BYTES,
+        .control_bytes = (rt->options.control_kb ? rt->options.control_kb : CONTROL_KB)
+                         << 10,
         .tickets = TICKETS,
     };
     uint64_t instance = rt->options.instance;

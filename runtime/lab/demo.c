@@ -7,14 +7,10 @@
 #include "runtime/lab/old_logs.h"
 
 #include <admitperf/runtime.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -331,41 +327,6 @@ static int read_config(struct demo *demo, struct policy *ret, char name[64],
     return failed;
 }
 
-/* Takes the experiment's folder for this demo alone, making it if need be: *ret is open until
- * the end. Another demo in it would mix its lines with ours. */
-static int take_folder(const char *out, const char *experiment, int *ret,
-                       struct adp_error *err)
-{
-    char path[4200];
-    int n = snprintf(path, sizeof path, "%s/%s/", out, experiment);
-    if (n < 0 || (size_t)n >= sizeof path)
-        return adp_error_at(err, ADP_EINVAL, out, 0, 0, "path is too long");
-    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        if (mkdir(path, 0777) < 0 && errno != EEXIST)
-            return adp_error_at(err, ADP_EIO, path, 0, 0, "the folder cannot be made: %s",
-                                strerror(errno));
-        *slash = '/';
-    }
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return adp_error_at(err, ADP_EIO, path, 0, 0, "the folder cannot be opened: %s",
-                            strerror(errno));
-    if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
-        int code = errno;
-        close(fd);
-        if (code == EWOULDBLOCK)
-            return adp_error_at(
-                err, ADP_ESTATE, path, 0, 0,
-                "another demo is writing here; wait for it, or name another "
-                "folder with -o");
-        return adp_error_at(err, ADP_EIO, path, 0, 0, "the folder cannot be locked: %s",
-                            strerror(code));
-    }
-    *ret = fd;
-    return 0;
-}
-
 int adp_demo_run(const struct adp_demo_options *options, struct adp_demo_result *ret,
                  struct adp_error *err)
 {
@@ -378,16 +339,19 @@ int adp_demo_run(const struct adp_demo_options *options, struct adp_demo_result 
     struct policy theirs;
     const char *const names[] = { name, NULL };
     demo.clock = (struct adp_clock) { &demo, simulated_ns, simulated_ns, real_ns };
+    const struct adp_old_logs old = { .out = options->out,
+                                      .experiment = demo.experiment,
+                                      .policies =
+                                          options->config ? names : adp_demo_policies };
     *ret = (struct adp_demo_result) { 0 };
     int folder = -1;
     int failed = options->config ? read_config(&demo, &theirs, name, err) : 0;
     if (!failed)
         failed = rehearse(&demo, err);
     if (!failed)
-        failed = take_folder(options->out, demo.experiment, &folder, err);
+        failed = adp_old_logs_take_folder(options->out, demo.experiment, &folder, err);
     if (!failed)
-        failed = adp_old_logs_remove(options->out, demo.experiment,
-                                     options->config ? names : adp_demo_policies, err);
+        failed = adp_old_logs_remove(&old, 0, err);
     for (uint32_t r = 1; r <= options->repeats && !failed && !stopped(&demo); r++)
         failed = run_repeat(&demo, r, err);
     ret->stopped = stopped(&demo);

@@ -15,13 +15,16 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #define BASELINE "no_admission"
+#define NOTES    "replay of " /* a replay is known by */
 
 enum {
     RING_KB = 1024,
+    LEAST_KB = 64,     /* where nothing is recorded */
     FLUSH_EVERY = 128, /* decisions; of 4 KB at most, half a ring */
     SIGNALS = ADP_MAX_KNOWN
 };
@@ -37,11 +40,20 @@ struct slot {
     double lo, hi;        /* what is outside is absent, as it would be with metrics */
 };
 
-/* A gate of a policy whose threshold is known. */
 struct gate {
-    uint32_t rule, fed; /* fed SIGNALS: its reading is not in the trace */
-    double threshold;   /* NaN: it has none */
+    uint32_t rule;
+    const struct slot
+        *slot;        /* of the same asked; NULL: its reading is not in the trace */
+    double threshold; /* NaN: it has none */
     bool up, strict, swept;
+};
+
+/* A signal that the policy reads. */
+struct want {
+    const struct slot *slot; /* as a gate's */
+    char name[ADP_SIGNAL_NAME + 1];
+    bool named; /* by its card, as what it goes by */
+    bool seen;  /* on some decision, over all logs */
 };
 
 /* One runtime that is asked. It has a clock, and where in the trace it is, of its own: it
@@ -49,17 +61,22 @@ struct gate {
 struct asked {
     const struct replay *replay;
     struct adp_replay_ask ask;
-    char path[1400]; /* of its log; "": none */
+    char path[1400]; /* its log while it is written; "": none */
     struct adp_host_scene scene;
     struct adp_clock clock;
     uint64_t wall_ns, mono_ns;
-    uint64_t n; /* of takes so far, over all logs */
-    double last_at;
+    uint64_t n;              /* of takes so far, over all logs */
+    double earliest, latest; /* of the log at hand; NaN: no time so far */
+    uint64_t backward;       /* takes whose time is behind the latest */
+    bool diverged;           /* first in this log: first_at is a time of its clock */
     struct slot slots[SIGNALS];
     size_t n_slots;
     double values[SIGNALS];
-    struct gate gates[ADP_MAX_GATES]; /* of a point of the sweep */
+    struct gate gates[ADP_MAX_GATES];
     size_t n_gates;
+    struct want wants[ADP_MAX_SIGNALS];
+    size_t n_wants;
+    bool judged; /* some decision by the gates, over all logs */
     adp_runtime *runtime;
     adp_lane *lane;
     struct adp_replay_said *said;   /* a policy, or */
@@ -74,8 +91,11 @@ struct replay {
     struct adp_tape_kind kind;   /* of the log at hand */
     struct adp_tape_input input; /* path "": nobody asked for standard input */
     char run[32], notes[256], sweep_params[512];
-    bool begun;
-    double first_at, last_at;
+    char folder[1200];   /* of the experiment's logs */
+    char beside[1224];   /* in it, where they are until all are whole; "": not there */
+    int taken;           /* the folder, open; -1: it is not */
+    const char **inputs; /* owned: where the logs are read */
+    const char *names[ADP_REPLAY_POLICIES + 2];
     struct fed fed[SIGNALS];
     const char *fed_names[SIGNALS];
     size_t n_fed;
@@ -116,6 +136,13 @@ static const char *place_of(const struct replay *r, size_t log)
 
 /* ---- asking --------------------------------------------------------------------------- */
 
+/* What is out of range is absent, as it would be with metrics. */
+static double reading_of(const struct slot *slot, const struct adp_take *take)
+{
+    double value = slot ? take->value[slot->fed] : NAN;
+    return slot && value >= slot->lo && value <= slot->hi ? value : NAN;
+}
+
 /* The recorded signals as metrics. */
 static uint32_t feed(const struct replay *r, const struct adp_take *take,
                      adp_metric *metrics)
@@ -133,8 +160,8 @@ static void set_values(struct asked *asked, const struct adp_take *take)
     uint64_t present = 0;
     for (size_t i = 0; i < asked->n_slots; i++) {
         const struct slot *slot = &asked->slots[i];
-        double value = take->value[slot->fed];
-        bool is_there = value >= slot->lo && value <= slot->hi; /* NaN is not */
+        double value = reading_of(slot, take);
+        bool is_there = !isnan(value);
         asked->values[slot->signal] = is_there ? value : 0;
         present |= (uint64_t)is_there << slot->signal;
     }
@@ -185,8 +212,57 @@ static double threshold_of(const struct asked *asked, const struct adp_loaded *l
 /* How far a gate lies beyond its threshold; NaN: not known. */
 static double distance_of(const struct gate *gate, const struct adp_take *take)
 {
-    double value = gate->fed < SIGNALS ? take->value[gate->fed] : NAN;
+    double value = reading_of(gate->slot, take);
     return gate->up ? value - gate->threshold : gate->threshold - value;
+}
+
+enum truth { NO, YES, UNKNOWN };
+
+static enum truth truth_of(const struct gate *gate, const struct adp_take *take)
+{
+    double distance = distance_of(gate, take);
+    if (isnan(distance))
+        return UNKNOWN;
+    return (gate->strict ? distance > 0 : distance >= 0) ? YES : NO;
+}
+
+/* A conjunction with a gate that does not hold is false, whatever is not known. */
+static enum truth rule_truth(const struct asked *asked, const struct adp_take *take,
+                             uint32_t rule)
+{
+    enum truth truth = YES;
+    for (size_t i = 0; i < asked->n_gates && truth != NO; i++)
+        if (asked->gates[i].rule == rule) {
+            enum truth one = truth_of(&asked->gates[i], take);
+            truth = one == YES ? truth : one;
+        }
+    return truth;
+}
+
+/* Do the gates say yes or no of it? */
+static bool is_judged(const struct asked *asked, const struct adp_take *take)
+{
+    bool unknown = !asked->n_gates;
+    for (size_t i = 0; i < asked->n_gates; i++) {
+        enum truth truth = rule_truth(asked, take, asked->gates[i].rule);
+        if (truth == YES)
+            return true;
+        unknown |= truth == UNKNOWN;
+    }
+    return !unknown;
+}
+
+/* What was there to judge by. */
+static void note_signals(struct asked *asked, const struct adp_take *take)
+{
+    for (size_t i = 0; i < asked->n_wants; i++) {
+        struct want *want = &asked->wants[i];
+        if (!want->seen && want->slot)
+            want->seen = !isnan(reading_of(want->slot, take)) ||
+                         (take->rows && take->columns >> want->slot->fed & 1);
+    }
+    if (!asked->judged)
+        asked->judged = is_judged(asked, take);
 }
 
 /* Do the other gates of its rule hold? */
@@ -196,8 +272,7 @@ static bool others_hold(const struct asked *asked, const struct adp_take *take, 
         const struct gate *gate = &asked->gates[k];
         if (k == i || gate->rule != asked->gates[i].rule)
             continue;
-        double distance = distance_of(gate, take);
-        if (!(gate->strict ? distance > 0 : distance >= 0))
+        if (truth_of(gate, take) != YES)
             return false;
     }
     return true;
@@ -212,7 +287,7 @@ static void approach(const struct asked *asked, const struct adp_take *take)
                 fmax(asked->point->closest, distance_of(&asked->gates[i], take));
 }
 
-static void note(const struct asked *asked, const struct adp_take *take,
+static void note(struct asked *asked, const struct adp_take *take,
                  const adp_decision *decision)
 {
     bool refuses = decision->policy_action != ADP_ADMIT && !decision->fault;
@@ -226,12 +301,19 @@ static void note(const struct asked *asked, const struct adp_take *take,
     said->asked++;
     said->refused += refuses;
     said->faults += decision->fault != NULL;
-    if (asked->replay->kind.watch || take->fault || decision->fault)
+    if (!decision->fault)
+        note_signals(asked, take);
+    if (asked->replay->kind.watch)
         return;
+    if (take->fault || decision->fault) {
+        said->not_held++;
+        return;
+    }
     said->agree[take->refused][refuses]++;
     if (take->refused != refuses && !said->first) {
         said->first = asked->n;
-        said->first_at = take->at - asked->replay->first_at;
+        said->first_at = take->at;
+        asked->diverged = true;
     }
 }
 
@@ -239,7 +321,9 @@ static void note(const struct asked *asked, const struct adp_take *take,
 static void set_time(struct asked *asked, const struct adp_take *take)
 {
     if (!isnan(take->at)) {
-        asked->last_at = fmax(asked->last_at, take->at);
+        asked->backward += take->at < asked->latest;
+        asked->earliest = fmin(asked->earliest, take->at);
+        asked->latest = fmax(asked->latest, take->at);
         asked->wall_ns = take->at > 0 && take->at < 1e10 ? (uint64_t)(take->at * 1e9) : 0;
     }
     uint64_t mono = take->mono_ns >= 0 ? (uint64_t)take->mono_ns : asked->wall_ns;
@@ -247,24 +331,28 @@ static void set_time(struct asked *asked, const struct adp_take *take)
         asked->mono_ns = mono;
 }
 
+static const struct slot *slot_of_fed(const struct asked *asked, uint32_t fed)
+{
+    for (size_t i = 0; i < asked->n_slots; i++)
+        if (asked->slots[i].fed == fed)
+            return &asked->slots[i];
+    return NULL;
+}
+
 /* What was recorded per replica stands in place of what metrics or a snapshot would tell. */
 static void set_replicas(const struct asked *asked, const struct adp_take *take)
 {
     struct adp_replicas *seen = &asked->lane->replicas->seen;
     const double *cells = adp_take_cells(take);
-    const struct slot *slot_of[SIGNALS] = { 0 };
     uint64_t signals = 0;
-    for (size_t i = 0; i < asked->n_slots; i++)
-        if (take->columns >> asked->slots[i].fed & 1) {
-            slot_of[asked->slots[i].fed] = &asked->slots[i];
-            signals |= UINT64_C(1) << asked->slots[i].signal;
-        }
+    for (uint64_t left = take->columns; left; left &= left - 1) {
+        const struct slot *slot = slot_of_fed(asked, (uint32_t)__builtin_ctzll(left));
+        signals |= slot ? UINT64_C(1) << slot->signal : 0;
+    }
     bool fits = adp_replicas_fit(take->rows, signals);
     adp_replicas_begin(seen, fits ? take->rows : 0, signals);
-    for (uint32_t fed = 0; fed < SIGNALS; fed++) {
-        if (!(take->columns >> fed & 1))
-            continue;
-        const struct slot *slot = slot_of[fed];
+    for (uint64_t left = take->columns; left; left &= left - 1) {
+        const struct slot *slot = slot_of_fed(asked, (uint32_t)__builtin_ctzll(left));
         for (uint32_t row = 0; slot && row < seen->rows; row++)
             if (cells[row] >= slot->lo && cells[row] <= slot->hi) /* NaN is not */
                 adp_replicas_set(seen, row, slot->signal, cells[row], UINT64_MAX);
@@ -338,24 +426,10 @@ static void ask_some(void *of, unsigned worker)
     }
 }
 
-static void note_begin(struct replay *r)
-{
-    for (unsigned i = 0; i < r->n_batches && !r->begun; i++) {
-        const char *at = r->batches[i].takes, *end = at + r->batches[i].len;
-        while (at < end && !r->begun) {
-            const struct adp_take *take = (const struct adp_take *)(const void *)at;
-            r->begun = !isnan(take->at);
-            r->first_at = take->at;
-            at += take->size;
-        }
-    }
-}
-
 /* All of them, side by side: they share nothing but what they read. */
 static int ask_all(struct replay *r, struct adp_error *err)
 {
     unsigned n = adp_workers_count();
-    note_begin(r);
     for (unsigned i = 0; i < r->n_batches; i++)
         r->result->decisions += r->batches[i].n;
     atomic_store_explicit(&r->next, 0, memory_order_relaxed);
@@ -479,21 +553,37 @@ static void set_slots(const struct replay *r, struct asked *asked)
     }
 }
 
+static void set_wants(const struct replay *r, struct asked *asked)
+{
+    const struct adp_loaded *loaded = adp_host_policy(asked->runtime, 0);
+    struct adp_card card = adp_loaded_card(loaded);
+    asked->n_wants = loaded->policy.n_signals;
+    for (uint32_t i = 0; i < loaded->policy.n_signals; i++) {
+        struct want *want = &asked->wants[i];
+        const char *name = adp_loaded_signal(loaded, i).name;
+        want->slot = slot_of_fed(asked, fed_of(r, name));
+        want->named = card.signal_quantity && strcmp(card.signal_quantity, name) == 0;
+        snprintf(want->name, sizeof want->name, "%s", name);
+    }
+}
+
 static void set_gates(const struct replay *r, struct asked *asked)
 {
     const struct adp_loaded *loaded = adp_host_policy(asked->runtime, 0);
+    const char *swept = r->options->sweep.param;
     asked->n_gates = loaded->policy.n_gates;
     for (uint32_t i = 0; i < loaded->policy.n_gates; i++) {
         struct adp_gate gate = adp_loaded_gate(loaded, i);
         bool has = gate.param != ADP_NONE;
         asked->gates[i] = (struct gate) {
             .rule = gate.rule,
-            .fed = fed_of(r, adp_loaded_signal(loaded, gate.signal).name),
+            .slot = slot_of_fed(asked,
+                                fed_of(r, adp_loaded_signal(loaded, gate.signal).name)),
             .threshold = has ? threshold_of(asked, loaded, gate.param) : NAN,
             .up = gate.op == ADP_GE || gate.op == ADP_GT,
             .strict = gate.op == ADP_GT || gate.op == ADP_LT,
-            .swept = has && strcmp(adp_loaded_param(loaded, gate.param).name,
-                                   r->options->sweep.param) == 0,
+            .swept = has && swept &&
+                     strcmp(adp_loaded_param(loaded, gate.param).name, swept) == 0,
         };
     }
 }
@@ -502,7 +592,9 @@ static int open_asked(struct replay *r, struct asked *asked, struct adp_error *e
 {
     asked->replay = r;
     asked->wall_ns = asked->mono_ns = 0;
-    asked->last_at = -INFINITY;
+    asked->earliest = asked->latest = NAN;
+    asked->backward = 0;
+    asked->diverged = false;
     asked->clock = (struct adp_clock) { asked, wall_of, mono_of,
                                         asked->path[0] ? meter_of : mono_of };
     const struct adp_host_options options = {
@@ -510,7 +602,8 @@ static int open_asked(struct replay *r, struct asked *asked, struct adp_error *e
         .own_thread = true,
         .no_log = !asked->path[0],
         .lanes = 1,
-        .ring_kb = RING_KB,
+        .ring_kb = asked->path[0] ? RING_KB : LEAST_KB,
+        .control_kb = RING_KB, /* no snapshots: metrics come with the decisions */
         .scene = asked->path[0] ? &asked->scene : NULL,
     };
     struct adp_loaded *loaded;
@@ -539,10 +632,11 @@ static int open_asked(struct replay *r, struct asked *asked, struct adp_error *e
         e = adp_runtime_start(asked->runtime, err);
     if (e >= 0)
         e = adp_lane_open(&asked->lane, asked->runtime, err);
-    if (e >= 0)
+    if (e >= 0) {
         set_slots(r, asked);
-    if (e >= 0 && asked->point)
+        set_wants(r, asked);
         set_gates(r, asked);
+    }
     return e < 0 ? adp_error_set(err, e, "the runtime does not begin") : 0;
 }
 
@@ -589,6 +683,12 @@ static void plan_policy(struct replay *r, const struct adp_replay_ask *ask, bool
     r->asked[r->n_asked++] = (struct asked) { .ask = *ask, .said = said };
 }
 
+/* In decimals as somebody would write it: 0.3, not 0.30000000000000004. */
+static void write_value(char *to, size_t cap, double value)
+{
+    snprintf(to, cap, "%.15g", value);
+}
+
 /* The sweep's points: the first policy's parameters, and one more. */
 static void plan_sweep(struct replay *r)
 {
@@ -598,11 +698,13 @@ static void plan_sweep(struct replay *r)
         return;
     snprintf(result->swept, sizeof result->swept, "%s", sweep->param);
     for (uint32_t i = 0; i < sweep->n && i < ADP_REPLAY_POINTS; i++) {
-        double share = sweep->n > 1 ? (double)i / (sweep->n - 1) : 0;
+        char text[32];
+        long double last = sweep->n > 1 ? sweep->n - 1 : 1;
+        long double value = (sweep->lo * (last - i) + sweep->hi * i) / last;
+        write_value(text, sizeof text, (double)value);
         struct adp_replay_point *point = &result->points[result->n_points++];
-        *point = (struct adp_replay_point) {
-            .value = sweep->lo + share * (sweep->hi - sweep->lo), .closest = NAN
-        };
+        *point =
+            (struct adp_replay_point) { .value = strtod(text, NULL), .closest = NAN };
         r->asked[r->n_asked++] =
             (struct asked) { .ask = r->options->asks[0], .point = point };
     }
@@ -638,7 +740,9 @@ static void write_point(struct replay *r, double value)
         at += n;
         at += strspn(at, ", ");
     }
-    snprintf(r->sweep_params + used, cap - used, "%s: %.10g", param, value);
+    char text[32];
+    write_value(text, sizeof text, value);
+    snprintf(r->sweep_params + used, cap - used, "%s: %s", param, text);
 }
 
 /* Opens the runtimes for one log; those of the sweep with their value written in. */
@@ -646,7 +750,7 @@ static int open_all(struct replay *r, size_t log, struct adp_error *err)
 {
     const char *path = r->options->logs[log];
     snprintf(r->run, sizeof r->run, "r%zu", log + 1);
-    snprintf(r->notes, sizeof r->notes, "replay of %.200s: open loop", path);
+    snprintf(r->notes, sizeof r->notes, NOTES "%.200s: open loop", path);
     r->n_fed = 0;
     for (size_t i = 0; i < r->n_asked; i++) {
         struct asked *asked = &r->asked[i];
@@ -654,12 +758,13 @@ static int open_all(struct replay *r, size_t log, struct adp_error *err)
             write_point(r, asked->point->value);
             asked->ask.params = r->sweep_params;
         } else if (r->options->out) {
-            snprintf(asked->path, sizeof asked->path, "%s/%s/%s.jsonl", r->result->folder,
+            snprintf(asked->path, sizeof asked->path, "%s/%s-%s.part", r->beside,
                      asked->said->name, r->run);
             asked->scene = (struct adp_host_scene) { .experiment = r->result->experiment,
                                                      .run = r->run,
                                                      .notes = r->notes,
-                                                     .log_path = asked->path };
+                                                     .log_path = asked->path,
+                                                     .watched = r->kind.watched };
         }
         int e = open_asked(r, asked, err);
         if (e)
@@ -695,13 +800,29 @@ static int close_all(struct replay *r, struct adp_error *err)
     return e;
 }
 
+static bool is_stopped(const struct replay *r)
+{
+    return r->options->stop && *r->options->stop;
+}
+
 /* ---- one log after another ------------------------------------------------------------ */
+
+/* Durations are between the earliest and the latest time, so never below 0. */
+static void note_time(struct replay *r)
+{
+    const struct asked *any = &r->asked[0];
+    if (!isnan(any->latest))
+        r->result->seconds += any->latest - any->earliest;
+    r->result->backward += any->backward;
+    for (size_t i = 0; i < r->n_asked; i++)
+        if (r->asked[i].diverged)
+            r->asked[i].said->first_at -= r->asked[i].earliest;
+}
 
 static int ask_trace(struct replay *r, const char *path, struct adp_error *err)
 {
     struct adp_tape *tape;
     struct adp_replay_result *result = r->result;
-    r->begun = false;
     int e = adp_tape_open(&tape, path, &r->kind, r->fed_names, r->n_fed, r->options->stop,
                           err);
     if (e < 0)
@@ -716,8 +837,7 @@ static int ask_trace(struct replay *r, const char *path, struct adp_error *err)
     result->corrupt += count.corrupt;
     result->draws += count.draws;
     result->anonymous += count.anonymous;
-    if (r->begun)
-        result->seconds += r->asked[0].last_at - r->first_at;
+    note_time(r);
     adp_tape_close(tape);
     return e;
 }
@@ -728,6 +848,8 @@ static int replay_log(struct replay *r, size_t i, struct adp_error *err)
     uint64_t decisions = r->result->decisions, failed = r->result->failed;
     /* The first one's is known. */
     int e = i ? adp_tape_find(place_of(r, i), r->options->stop, &r->kind, err) : 0;
+    if (!e)
+        r->result->watched |= r->kind.watched;
     if (!e && !*r->result->recorded)
         snprintf(r->result->recorded, sizeof r->result->recorded, "%s", r->kind.recorded);
     if (!e)
@@ -737,7 +859,7 @@ static int replay_log(struct replay *r, size_t i, struct adp_error *err)
     int unwritten = close_all(r, err);
     if (e || unwritten)
         return e ? e : unwritten;
-    if (r->result->decisions > decisions || (r->options->stop && *r->options->stop))
+    if (r->result->decisions > decisions || is_stopped(r))
         return 0;
     return adp_error_at(
         err, ADP_EINVAL, path, 0, 0,
@@ -747,18 +869,146 @@ static int replay_log(struct replay *r, size_t i, struct adp_error *err)
             : "holds no decisions and no samples: nothing to replay");
 }
 
-/* Folders of the experiment; only its own logs are replaced. */
+/* ---- what could be judged ---------------------------------------------------------------
+ * As report judges of the logs (finding.c). */
+
+/* With thresholds for all gates, no judged decision means that readings were missing; with
+ * some unknown, only a gate that was never read means that. */
+static bool is_starved(const struct asked *asked)
+{
+    bool all_fixed = true, unread = false;
+    for (size_t i = 0; i < asked->n_gates; i++) {
+        const struct gate *gate = &asked->gates[i];
+        bool seen = false;
+        for (size_t k = 0; k < asked->n_wants; k++)
+            seen |= asked->wants[k].slot == gate->slot && asked->wants[k].seen;
+        all_fixed &= !isnan(gate->threshold);
+        unread |= !isnan(gate->threshold) && !seen;
+    }
+    return asked->n_gates && (all_fixed || unread);
+}
+
+/* Without gates: what it reads is what its card names, or else anything. */
+static bool is_blind(const struct asked *asked)
+{
+    bool any = false;
+    for (size_t i = 0; i < asked->n_wants; i++) {
+        if (asked->wants[i].named)
+            return !asked->wants[i].seen;
+        any |= asked->wants[i].seen;
+    }
+    return asked->n_wants && !any;
+}
+
+static void judge(const struct asked *asked)
+{
+    struct adp_replay_said *said = asked->said;
+    for (size_t i = 0; said && i < asked->n_wants; i++)
+        if (!asked->wants[i].seen)
+            snprintf(said->never[said->n_never++], sizeof said->never[0], "%s",
+                     asked->wants[i].name);
+    if (!said || said->refused || said->baseline || !said->asked)
+        return;
+    said->unjudged = said->faults == said->asked ||
+                     (!asked->judged && is_starved(asked)) ||
+                     (!asked->n_gates && is_blind(asked));
+}
+
+/* ---- where the logs go ------------------------------------------------------------------
+ * They are written beside what is there, under names that no reader takes for logs, and
+ * take its place when all of them are whole. */
+
+static struct adp_old_logs old_logs(const struct replay *r)
+{
+    return (struct adp_old_logs) { .out = r->options->out,
+                                   .experiment = r->result->experiment,
+                                   .policies = r->names,
+                                   .notes = NOTES,
+                                   .inputs = r->inputs,
+                                   .n_inputs = r->options->n_logs };
+}
+
+static int list_inputs(struct replay *r, struct adp_error *err)
+{
+    r->inputs = calloc(r->options->n_logs + 1, sizeof *r->inputs);
+    if (!r->inputs)
+        return adp_error_set(err, ADP_ENOMEM, "out of memory");
+    for (size_t i = 0; i < r->options->n_logs; i++)
+        r->inputs[i] = place_of(r, i);
+    return 0;
+}
+
 static int make_room(struct replay *r, struct adp_error *err)
 {
-    const char *names[ADP_REPLAY_POLICIES + 2] = { 0 };
-    struct adp_replay_result *result = r->result;
+    const struct adp_replay_result *result = r->result;
     for (size_t i = 0; i < result->n_said; i++)
-        names[i] = result->said[i].name;
-    int n = snprintf(result->folder, sizeof result->folder, "%s/%s", r->options->out,
+        r->names[i] = result->said[i].name;
+    int n = snprintf(r->folder, sizeof r->folder, "%s/%s", r->options->out,
                      result->experiment);
-    if (n < 0 || (size_t)n >= sizeof result->folder)
+    if (n < 0 || (size_t)n >= sizeof r->folder)
         return adp_error_at(err, ADP_EINVAL, r->options->out, 0, 0, "path is too long");
-    return adp_old_logs_remove(r->options->out, result->experiment, names, err);
+    int e = list_inputs(r, err);
+    const struct adp_old_logs old = old_logs(r);
+    if (!e)
+        e = adp_old_logs_check(&old, err);
+    if (!e)
+        e = adp_old_logs_take_folder(old.out, old.experiment, &r->taken, err);
+    if (e)
+        return e;
+    snprintf(r->beside, sizeof r->beside, "%s/.replay-XXXXXX", r->folder);
+    if (mkdtemp(r->beside))
+        return 0;
+    *r->beside = '\0';
+    return adp_error_at(err, ADP_EIO, r->folder, 0, 0, "no folder can be made in it: %s",
+                        strerror(errno));
+}
+
+static int put_in_place(const struct replay *r, const char *policy, size_t log,
+                        struct adp_error *err)
+{
+    char from[1400], to[1400];
+    snprintf(to, sizeof to, "%s/%s", r->folder, policy);
+    if (mkdir(to, 0777) < 0 && errno != EEXIST)
+        return adp_error_at(err, ADP_EIO, to, 0, 0, "the folder cannot be made: %s",
+                            strerror(errno));
+    snprintf(from, sizeof from, "%s/%s-r%zu.part", r->beside, policy, log + 1);
+    snprintf(to, sizeof to, "%s/%s/r%zu.jsonl", r->folder, policy, log + 1);
+    return rename(from, to) == 0
+               ? 0
+               : adp_error_at(err, ADP_EIO, to, 0, 0, "cannot be put in place: %s",
+                              strerror(errno));
+}
+
+/* All logs are whole: they stand in place of the earlier ones. */
+static int put_all_in_place(struct replay *r, struct adp_error *err)
+{
+    const struct adp_old_logs old = old_logs(r);
+    int e = adp_old_logs_check(&old, err);
+    for (size_t i = 0; i < r->result->n_said && !e; i++)
+        for (size_t log = 0; log < r->options->n_logs && !e; log++)
+            e = put_in_place(r, r->names[i], log, err);
+    if (!e)
+        e = adp_old_logs_remove(&old, r->options->n_logs, err);
+    if (!e)
+        snprintf(r->result->folder, sizeof r->result->folder, "%s", r->folder);
+    return e;
+}
+
+/* What is not in place goes. A folder that holds nothing else goes with it. */
+static void clear_beside(struct replay *r)
+{
+    char path[1400];
+    for (size_t i = 0; *r->beside && i < r->result->n_said; i++)
+        for (size_t log = 0; log < r->options->n_logs; log++) {
+            snprintf(path, sizeof path, "%s/%s-r%zu.part", r->beside, r->names[i],
+                     log + 1);
+            unlink(path);
+        }
+    if (*r->beside && rmdir(r->beside) == 0)
+        rmdir(r->folder);
+    if (r->taken >= 0)
+        close(r->taken);
+    free(r->inputs);
 }
 
 /* An experiment's name may be part of a path. */
@@ -786,7 +1036,7 @@ int adp_replay_run(const struct adp_replay_options *options,
     r->options = options;
     r->result = ret;
     plan(r);
-    r->input.fd = -1;
+    r->input.fd = r->taken = -1;
     int e = 0;
     for (size_t i = 0; i < options->n_logs && !e; i++)
         if (strcmp(options->logs[i], "-") == 0 && !*r->input.path)
@@ -799,8 +1049,14 @@ int adp_replay_run(const struct adp_replay_options *options,
     }
     if (!e && options->out)
         e = make_room(r, err);
-    for (size_t i = 0; i < options->n_logs && !e; i++)
+    for (size_t i = 0; i < options->n_logs && !e && !is_stopped(r); i++)
         e = replay_log(r, i, err);
+    ret->interrupted = !e && is_stopped(r);
+    if (!e && !ret->interrupted && options->out)
+        e = put_all_in_place(r, err);
+    for (size_t i = 0; i < r->n_asked; i++)
+        judge(&r->asked[i]);
+    clear_beside(r);
     if (r->input.fd >= 0)
         close(r->input.fd);
     free(r);

@@ -59,8 +59,14 @@ struct adp_replay_said {
     bool baseline;
     uint64_t asked, refused, faults;
     uint64_t agree[2][2]; /* by the recorded policy's, then by this one's: 0 admits */
+    uint64_t not_held;    /* against the recorded one: a fault answered one of them */
     uint64_t first;       /* number of the first divergence, from 1; 0: none */
     double first_at;
+    bool unjudged; /* refused nothing, and could not: what it needs was not there, or it
+                      failed each time */
+    char never[ADP_MAX_SIGNALS]
+              [64]; /* signals that it reads, and that were never there */
+    size_t n_never;
 };
 
 struct adp_replay_point {
@@ -73,12 +79,16 @@ struct adp_replay_result {
     char experiment[128]; /* of what was written */
     char recorded[160];   /* the recorded policy with its parameters; "": watch samples */
     char folder[1200];    /* of the logs; "": none were written */
+    bool
+        interrupted; /* the page is of what was asked until then, and there are no logs */
+    bool watched;    /* no request stands behind what was replayed */
     uint64_t decisions, samples, failed; /* replayed; watch samples; failed scrapes */
     uint64_t others;                     /* decisions of other runs, and of shadows */
     uint64_t corrupt;                    /* lines */
     uint64_t draws;                      /* recorded, and drawn again */
     uint64_t anonymous; /* decisions with neither draw nor id: drawn anew */
-    double seconds;     /* the trace covers */
+    double seconds;     /* from the earliest to the latest time of each log */
+    uint64_t backward;  /* of the replayed, whose time is behind one before */
     struct adp_replay_said said[ADP_REPLAY_POLICIES + 1];
     size_t n_said;
     char swept[64];
@@ -88,8 +98,10 @@ struct adp_replay_result {
 };
 
 /* ADP_EINVAL: a policy or its parameters (ret->errors has all), every sample failed, or
- * nothing to replay; ADP_ENOENT, ADP_EIO, ADP_ENOMEM. Earlier logs of that experiment in the
- * folder are replaced, anybody else's never. */
+ * nothing to replay, or a log in the way that is no replay of that experiment, or is to be
+ * read; ADP_ESTATE: somebody else writes there; ADP_ENOENT, ADP_EIO, ADP_ENOMEM. Earlier
+ * replays of the same policies as that experiment are replaced, when all is written; if it
+ * fails, or is stopped, they stay, and there are no new ones. */
 int adp_replay_run(const struct adp_replay_options *options,
                    struct adp_replay_result *ret, struct adp_error *err);
 

@@ -19,6 +19,11 @@ static void print_truth(FILE *to, const struct adp_replay_result *result)
 {
     bool watch = !*result->recorded;
     adp_page_heading(to, "WHAT IS TRUE OF THIS PAGE");
+    if (result->interrupted)
+        adp_page_wrap(
+            to, 2, 4,
+            "! Interrupted: it is of what was asked until then, not of the whole "
+            "trace. No logs were written; earlier ones are as they were.");
     adp_page_wrap(
         to, 2, 4,
         "! Open loop: the signals are those of the recorded run. What another "
@@ -34,7 +39,7 @@ static void print_truth(FILE *to, const struct adp_replay_result *result)
             "! For a policy without state each answer is right up to its first "
             "divergence from the recorded one; behind it, it is an answer to the "
             "load there was.");
-    else
+    if (result->watched)
         adp_page_wrap(
             to, 2, 4,
             "! Samples are not requests: a share is a duty cycle, the part of the "
@@ -51,6 +56,12 @@ static void print_truth(FILE *to, const struct adp_replay_result *result)
     if (result->corrupt)
         adp_page_wrap(to, 2, 4, "! %" PRIu64 " corrupt lines were passed over.",
                       result->corrupt);
+    if (result->backward)
+        adp_page_wrap(to, 2, 4,
+                      "! On %" PRIu64
+                      " %s the recorded time goes back (a clock that was set "
+                      "back, or several writers): seconds are from the earliest time.",
+                      result->backward, *result->recorded ? "decisions" : "samples");
     if (result->others)
         adp_page_wrap(to, 2, 4,
                       "! %" PRIu64 " decisions are of shadows or of other runs than the "
@@ -58,13 +69,46 @@ static void print_truth(FILE *to, const struct adp_replay_result *result)
                       result->others);
 }
 
+/* Signals that were never there: "a, b". */
+static void list_never(const struct adp_replay_said *said, char *to, size_t cap)
+{
+    size_t used = 0;
+    to[0] = '\0';
+    for (size_t i = 0; i < said->n_never && used < cap; i++)
+        used +=
+            (size_t)snprintf(to + used, cap - used, i ? ", %s" : "%s", said->never[i]);
+}
+
+static void print_judged(FILE *to, const struct adp_replay_said *said)
+{
+    char never[ADP_MAX_SIGNALS * 66];
+    const char *were = said->n_never > 1 ? "were" : "was";
+    list_never(said, never, sizeof never);
+    if (said->unjudged && said->faults == said->asked)
+        adp_page_wrap(
+            to, 4, 6,
+            "UNKNOWN: %s failed on every decision; on_error answered, the policy "
+            "never did.",
+            said->name);
+    else if (said->unjudged && said->n_never)
+        adp_page_wrap(to, 4, 6, "UNKNOWN: %s could not be judged: %s %s never there.",
+                      said->name, never, were);
+    else if (said->unjudged)
+        adp_page_wrap(to, 4, 6,
+                      "UNKNOWN: %s could not be judged: the signals it reads were never "
+                      "there together.",
+                      said->name);
+    else if (said->n_never && said->asked)
+        adp_page_wrap(to, 4, 6, "%s %s never there.", never, were);
+}
+
 static void print_said(FILE *to, const struct adp_replay_result *result)
 {
     bool watch = !*result->recorded;
     adp_page_heading(to, "WHAT EACH WOULD HAVE SAID");
     adp_page_name(to, "policy", NAME);
-    fprintf(to, "%10s%10s%10s%14s\n", "asked", watch ? "duty" : "refused", "faults",
-            watch ? "" : "divergences");
+    fprintf(to, "%10s%10s%10s%14s\n", "asked", result->watched ? "duty" : "refused",
+            "faults", watch ? "" : "divergences");
     for (size_t i = 0; i < result->n_said; i++) {
         const struct adp_replay_said *said = &result->said[i];
         char name[96], divergences[32] = "";
@@ -79,6 +123,7 @@ static void print_said(FILE *to, const struct adp_replay_result *result)
                      said->faults, divergences);
         if (*said->params)
             adp_page_wrap(to, 4, 6, "%s", said->params);
+        print_judged(to, said);
     }
 }
 
@@ -100,8 +145,15 @@ static void print_agreement(FILE *to, const struct adp_replay_result *result)
         if (said->first)
             adp_page_wrap(to, 4, 6, "first divergence: decision %" PRIu64 ", %s s in",
                           said->first, adp_page_number(said->first_at).text);
+        else if (said->asked == said->not_held)
+            adp_page_wrap(to, 4, 6, "nothing can be held against the recorded answers");
         else
             adp_page_wrap(to, 4, 6, "no divergence: every answer is the recorded one's");
+        if (said->not_held)
+            adp_page_wrap(to, 4, 6,
+                          "not in the table: %" PRIu64
+                          ", where a fault was recorded, or is one here",
+                          said->not_held);
     }
 }
 
@@ -173,6 +225,15 @@ static void put_said(struct adp_line *to, const struct adp_replay_said *said, bo
     adp_line_key_u64(to, "asked", said->asked);
     adp_line_key_u64(to, "refused", said->refused);
     adp_line_key_u64(to, "faults", said->faults);
+    adp_line_key(to, "judged");
+    adp_line_puts(to, said->baseline ? "null" : said->unjudged ? "false" : "true");
+    adp_line_key(to, "never_there");
+    adp_line_puts(to, "[");
+    for (size_t i = 0; i < said->n_never; i++) {
+        adp_line_puts(to, i ? "," : "");
+        adp_line_string(to, said->never[i], strlen(said->never[i]));
+    }
+    adp_line_puts(to, "]");
     adp_line_key(to, "agreement");
     if (watch) {
         adp_line_puts(to, "null}");
@@ -183,6 +244,7 @@ static void put_said(struct adp_line *to, const struct adp_replay_said *said, bo
     adp_line_key_u64(to, "only_it_refuses", said->agree[0][1]);
     adp_line_key_u64(to, "only_recorded_refuses", said->agree[1][0]);
     adp_line_key_u64(to, "both_refuse", said->agree[1][1]);
+    adp_line_key_u64(to, "faults_left_out", said->not_held);
     adp_line_key(to, "first_divergence");
     if (said->first) {
         adp_line_puts(to, "{");
@@ -226,8 +288,10 @@ int adp_replay_json(const struct adp_replay_result *result, FILE *to)
     put_text(&line, "folder", result->folder);
     put_text(&line, "recorded", result->recorded);
     put_text(&line, "trace", watch ? "samples" : "decisions");
+    adp_line_key_bool(&line, "interrupted", result->interrupted);
     adp_line_key_u64(&line, "replayed", result->decisions);
     adp_line_key_number(&line, "seconds", result->seconds);
+    adp_line_key_u64(&line, "times_going_back", result->backward);
     adp_line_key_u64(&line, "not_replayed", result->others);
     adp_line_key_u64(&line, "scrape_errors", result->failed);
     adp_line_key_u64(&line, "corrupt_lines", result->corrupt);

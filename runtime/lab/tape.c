@@ -160,6 +160,7 @@ static int note_kind(struct adp_tape_kind *kind, const struct adp_entry *entry)
     char params[128];
     struct adp_store *store = adp_store_create(0);
     kind->watch = false;
+    kind->watched = entry->watch;
     kind->identity = adp_part_identity(entry);
     int e = store ? adp_part_init(&part, store, kind->identity, 0, entry) : ADP_ENOMEM;
     adp_part_params(&part, params, sizeof params);
@@ -472,7 +473,7 @@ int adp_tape_open(struct adp_tape **ret, const char *path,
         e = ADP_ENOMEM;
     for (unsigned i = 0; e >= 0 && i < tape->n; i++) {
         tape->worker[i].tape = tape;
-        tape->worker[i].found.watch = true;
+        tape->worker[i].found.watch = tape->worker[i].found.watched = true;
         if (!(tape->worker[i].reader = adp_reader_create()))
             e = ADP_ENOMEM;
     }
@@ -501,7 +502,7 @@ void adp_tape_close(struct adp_tape *tape)
 int adp_tape_find(const char *path, volatile const int *stop, struct adp_tape_kind *ret,
                   struct adp_error *err)
 {
-    struct adp_tape_kind kind = { .watch = true };
+    struct adp_tape_kind kind = { .watch = true, .watched = true };
     const struct adp_batch *batches;
     struct adp_tape *tape;
     unsigned n;

@@ -21,6 +21,7 @@
 /* Which trace it is, of what run. */
 struct adp_tape_kind {
     bool watch;              /* no decision in it: its samples are what there is */
+    bool watched;            /* that, or its decisions are a watch's, on its samples */
     struct adp_key identity; /* of the first governing decision's run */
     char experiment[256];    /* as recorded; "": none */
     char recorded[160];      /* the policy and its parameters; "": watch */
