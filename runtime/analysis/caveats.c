@@ -98,6 +98,17 @@ static void losses(struct adp_caveats *caveats, const struct adp_run *run)
             loss->repeated, adp_page_plural(loss->repeated, "record is", "records are"));
 }
 
+/* Pieces of the run that say again what others of it say. */
+static void overlaps(struct adp_caveats *caveats, const struct adp_log_file *file)
+{
+    if (file->known)
+        adp_caveats_add(caveats,
+                        "%" PRIu64 " of the %" PRIu64 " lines of %s %s in another file, "
+                        "too: each is counted once",
+                        file->known, file->lines, file->path,
+                        adp_page_plural(file->known, "stands", "stand"));
+}
+
 static void copies(struct adp_caveats *caveats, const struct adp_tally *tally,
                    const struct adp_run *run)
 {
@@ -117,7 +128,14 @@ static void copies(struct adp_caveats *caveats, const struct adp_tally *tally,
     for (size_t i = 0; i < n_again; i++) {
         if (&runs[again[i].run] != run)
             continue;
-        if (again[i].copy)
+        if (again[i].copy && again[i].left_out)
+            adp_caveats_add(caveats,
+                            "%s holds some of the same records, and %" PRIu64
+                            " that no other file has: none of it is counted, for what is "
+                            "no file cannot "
+                            "be read twice. Give it first, or as a file",
+                            files[again[i].file].path, again[i].left_out);
+        else if (again[i].copy)
             adp_caveats_add(caveats, "%s holds the same records again: not counted twice",
                             files[again[i].file].path);
         else
@@ -182,6 +200,8 @@ void adp_caveats_of_instrument(struct adp_caveats *caveats, const struct adp_tal
     copies(caveats, tally, run);
     for (size_t i = 0; i < run->n_files; i++)
         corrupt(caveats, &files[run->files[i]]);
+    for (size_t i = 0; i < run->n_files; i++)
+        overlaps(caveats, &files[run->files[i]]);
     losses(caveats, run);
     faults(caveats, run);
     if (run->omitted)

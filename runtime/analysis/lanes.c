@@ -194,6 +194,87 @@ bool adp_lanes_overlap(struct adp_lanes *a, struct adp_lanes *b)
     return false;
 }
 
+static void join(struct spans *spans)
+{
+    size_t n = 0;
+    sort(spans);
+    for (size_t i = 0; i < spans->n; i++) {
+        struct span span = spans->at[i];
+        if (!n || span.from > spans->at[n - 1].past)
+            spans->at[n++] = span;
+        else if (span.past > spans->at[n - 1].past)
+            spans->at[n - 1].past = span.past;
+    }
+    spans->n = n;
+}
+
+void adp_lanes_settle(struct adp_lanes *lanes)
+{
+    for (size_t i = 0; i < lanes->n; i++) {
+        join(&lanes->lanes[i].held);
+        join(&lanes->lanes[i].filled);
+    }
+}
+
+/* NULL: nothing of the lane is there, or its writer has no name and may be anybody. */
+static const struct spans *spans_of(const struct adp_lanes *lanes, struct adp_key key,
+                                    bool again)
+{
+    const uint32_t *at = key.high ? adp_index_find(&lanes->by_key, key) : NULL;
+    if (!at)
+        return NULL;
+    return again ? &lanes->lanes[*at].filled : &lanes->lanes[*at].held;
+}
+
+bool adp_lanes_hold(const struct adp_lanes *lanes, uint64_t instance, int64_t lane,
+                    int64_t seq, bool again)
+{
+    const struct spans *spans =
+        spans_of(lanes, (struct adp_key) { instance, (uint64_t)lane }, again);
+    size_t low = 0, high = spans ? spans->n : 0;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (spans->at[middle].past <= (uint64_t)seq)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return spans && low < spans->n && spans->at[low].from <= (uint64_t)seq;
+}
+
+/* Numbers in `spans`, sorted, and not in `known`, settled. */
+static uint64_t beyond(const struct spans *spans, const struct spans *known)
+{
+    uint64_t next = 0, n = 0;
+    for (size_t i = 0, k = 0; i < spans->n; i++) {
+        uint64_t from = spans->at[i].from > next ? spans->at[i].from : next;
+        uint64_t past = spans->at[i].past;
+        if (past <= from)
+            continue;
+        next = past;
+        n += past - from;
+        while (known && k < known->n && known->at[k].past <= from)
+            k++;
+        for (size_t j = k; known && j < known->n && known->at[j].from < past; j++)
+            n -= (known->at[j].past < past ? known->at[j].past : past) -
+                 (known->at[j].from > from ? known->at[j].from : from);
+    }
+    return n;
+}
+
+uint64_t adp_lanes_beyond(struct adp_lanes *lanes, const struct adp_lanes *known,
+                          bool again)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < lanes->n; i++) {
+        struct adp_lane_seen *lane = &lanes->lanes[i];
+        struct spans *spans = again ? &lane->filled : &lane->held;
+        sort(spans);
+        n += beyond(spans, spans_of(known, lane->key, again));
+    }
+    return n;
+}
+
 bool adp_lanes_share_writer(const struct adp_lanes *a, const struct adp_lanes *b)
 {
     for (size_t i = 0; i < a->n; i++)

@@ -41,6 +41,15 @@ int adp_lanes_merge(struct adp_lanes *into, const struct adp_lanes *from);
 struct adp_lanes_loss adp_lanes_loss(struct adp_lanes *lanes);
 /* Does some writer's record stand in both, snapshots apart? Sorts both. */
 bool adp_lanes_overlap(struct adp_lanes *a, struct adp_lanes *b);
+/* Puts what is here in order and together: for asking. Who stands twice is forgotten. */
+void adp_lanes_settle(struct adp_lanes *lanes);
+/* Is the record here? The lanes are settled; `again` as in adp_lanes_seen. */
+bool adp_lanes_hold(const struct adp_lanes *lanes, uint64_t instance, int64_t lane,
+                    int64_t seq, bool again);
+/* How many records of `lanes` are not in `known`, which is settled: those that can stand in one
+ * place only, or with `again` the others. Sorts `lanes`. */
+uint64_t adp_lanes_beyond(struct adp_lanes *lanes, const struct adp_lanes *known,
+                          bool again);
 /* Did some named process write in both? */
 bool adp_lanes_share_writer(const struct adp_lanes *a, const struct adp_lanes *b);
 

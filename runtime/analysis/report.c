@@ -120,6 +120,30 @@ static bool check_items(const struct adp_tally *tally, const struct adp_run *run
     return good;
 }
 
+/* Was something given that is this run's by name, and is counted nowhere? */
+static bool check_left_out(const struct adp_tally *tally, const struct adp_run *run,
+                           FILE *why)
+{
+    size_t n, n_again;
+    const struct adp_run *runs = adp_tally_runs(tally, &n);
+    const struct adp_log_file *files = adp_tally_files(tally, &n);
+    const struct adp_again *again = adp_tally_again(tally, &n_again);
+    bool good = true;
+    for (size_t i = 0; i < n_again; i++) {
+        if (&runs[again[i].run] != run || !again[i].left_out)
+            continue;
+        good = false;
+        if (!why)
+            continue;
+        put_name(why, run);
+        adp_page_put(why, ": %" PRIu64 " %s of %s %s left out\n", again[i].left_out,
+                     adp_page_plural(again[i].left_out, "record", "records"),
+                     files[again[i].file].path,
+                     adp_page_plural(again[i].left_out, "is", "are"));
+    }
+    return good;
+}
+
 bool adp_report_check(const struct adp_report *report, FILE *why)
 {
     size_t n;
@@ -139,6 +163,8 @@ bool adp_report_check(const struct adp_report *report, FILE *why)
                          run->loss.unrecorded);
         }
         good &= claim && !run->loss.unrecorded;
+        if (!check_left_out(report->tally, run, why))
+            good = false;
         if (run->decided && !check_items(report->tally, run, why))
             good = false;
     }

@@ -122,6 +122,31 @@ START_TEST(a_snapshot_fills_its_place_and_may_stand_again)
 }
 END_TEST
 
+START_TEST(what_is_beyond_another_is_counted_once_whatever_its_order)
+{
+    struct adp_lanes known = { 0 }, more = { 0 };
+    seen(&known, A, 0, 4, 7);
+    seen(&known, A, 0, 0, 2);
+    seen(&known, A, 0, 5, 9); /* 0 1 4 … 8 */
+    adp_lanes_settle(&known);
+    seen(&more, A, 0, 6, 12); /* 9 10 11 are new */
+    seen(&more, A, 0, 8, 10);
+    seen(&more, A, 0, 1, 4); /* 2 3 */
+    seen(&more, B, 0, 0, 2); /* 0 1 of another */
+    seen(&more, 0, 0, 0, 1); /* of nobody: not known to be anybody's */
+    ck_assert_uint_eq(adp_lanes_beyond(&more, &known, false), 3 + 2 + 2 + 1);
+    ck_assert_uint_eq(adp_lanes_beyond(&more, &known, true), 0);
+    static const bool there[] = { 1, 1, 0, 0, 1, 1, 1, 1, 1, 0 };
+    for (int64_t seq = 0; seq < 10; seq++) {
+        ck_assert_int_eq(adp_lanes_hold(&known, A, 0, seq, false), there[seq]);
+        ck_assert(!adp_lanes_hold(&known, A, 0, seq, true));
+        ck_assert(!adp_lanes_hold(&known, B, 0, seq, false));
+    }
+    adp_lanes_finish(&known);
+    adp_lanes_finish(&more);
+}
+END_TEST
+
 START_TEST(writers_without_a_name_are_not_the_same)
 {
     struct adp_lanes a = { 0 }, b = { 0 };
@@ -146,6 +171,7 @@ int main(void)
     tcase_add_test(t, order_and_halves_do_not_matter);
     tcase_add_test(t, records_that_stand_twice_are_counted);
     tcase_add_test(t, a_snapshot_fills_its_place_and_may_stand_again);
+    tcase_add_test(t, what_is_beyond_another_is_counted_once_whatever_its_order);
     tcase_add_test(t, writers_without_a_name_are_not_the_same);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);
