@@ -273,13 +273,18 @@ void adp_caveats_of_finding(struct adp_caveats *caveats, const struct adp_run *r
                         "do not tell the whole of it",
                         part->admitted_firing,
                         adp_page_plural(part->admitted_firing, "decision", "decisions"));
-    if (part->unenforced && !adp_run_watched(run))
+    if (adp_run_watched(run))
+        return;
+    if (adp_part_is_shadow(part))
         adp_caveats_add(caveats,
-                        "%" PRIu64 " of %" PRIu64 " %s not enforced%s: the host "
+                        "a shadow: it is asked beside the policy that governs, and "
+                        "nobody acts on what it says");
+    else if (part->unenforced)
+        adp_caveats_add(caveats,
+                        "%" PRIu64 " of %" PRIu64 " %s not enforced: the host "
                         "was told to admit",
                         part->unenforced, part->lines,
-                        adp_page_plural(part->lines, "verdict was", "verdicts were"),
-                        adp_part_is_shadow(part) ? " (a shadow)" : "");
+                        adp_page_plural(part->lines, "verdict was", "verdicts were"));
 }
 
 /* ---- what it cost --------------------------------------------------------------------
@@ -291,14 +296,21 @@ void adp_caveats_of_cost(struct adp_caveats *caveats, const struct adp_run *run)
         adp_caveats_add(caveats,
                         "a shadow governs nothing: what follows is what the governing "
                         "policy made of these requests");
-    uint64_t silent = run->admitted - run->answered;
-    if (run->answered && silent)
+    if (run->withheld)
         adp_caveats_add(caveats,
                         "%" PRIu64 " of %" PRIu64
-                        " admitted %s no outcome: %s missing the SLO",
-                        silent, run->admitted,
-                        adp_page_plural(run->admitted, "request has", "requests have"),
-                        adp_page_plural(silent, "it counts as", "they count as"));
+                        " %s refused by the governing policy and did not meet the SLO",
+                        run->withheld, run->offered,
+                        adp_page_plural(run->withheld, "request was", "requests were"));
+    uint64_t silent = run->admitted - run->answered - run->withheld;
+    if (run->answered && silent)
+        adp_caveats_add(
+            caveats,
+            "%" PRIu64 " of %" PRIu64 " admitted %s %s no outcome: %s missing the SLO",
+            silent, run->admitted - run->withheld,
+            adp_page_plural(run->admitted - run->withheld, "request", "requests"),
+            adp_page_plural(silent, "has", "have"),
+            adp_page_plural(silent, "it counts as", "they count as"));
     if (run->unjudged && !isnan(run->goodput))
         adp_caveats_add(caveats,
                         "%" PRIu64 " %s neither ok nor a ttft_ms that an SLO could "
@@ -331,10 +343,12 @@ void adp_caveats_of_cost(struct adp_caveats *caveats, const struct adp_run *run)
     if (run->refused_outcomes)
         adp_caveats_add(
             caveats,
-            "%" PRIu64 " %s to refused requests, so the host went on in spite of "
+            "%" PRIu64 " %s to %s: the host reports its refusals, or went on in spite of "
             "the verdict, or answered an earlier attempt: not counted",
             run->refused_outcomes,
-            adp_page_plural(run->refused_outcomes, "outcome belongs", "outcomes belong"));
+            adp_page_plural(run->refused_outcomes, "outcome belongs", "outcomes belong"),
+            adp_page_plural(run->refused_outcomes, "a refused attempt",
+                            "refused attempts"));
     if (run->orphans)
         adp_caveats_add(
             caveats, "%" PRIu64 " %s to no decision in the log: not counted",

@@ -541,6 +541,16 @@ static void print_did(FILE *to, const struct adp_run *run)
         print_would_do(to, run);
         return;
     }
+    if (adp_part_is_shadow(run->part)) {
+        adp_page_heading(to, "WHAT IT WOULD HAVE DONE");
+        adp_page_put(to, "  refused %s of %" PRIu64 " offered; it is a shadow\n",
+                     adp_page_percent(share(run->unheeded, run->offered)).text,
+                     run->offered);
+        print_reasons(to, run);
+        print_groups(to, "tenant", run->tenants, run->n_tenants);
+        print_groups(to, "priority", run->priorities, run->n_priorities);
+        return;
+    }
     adp_page_heading(to, "WHAT IT DID");
     adp_page_put(to, "  admitted %s, rejected %s, deferred %s of %" PRIu64 " offered\n",
                  adp_page_percent(share(run->admitted, run->offered)).text,
@@ -560,20 +570,25 @@ static void print_cost(FILE *to, const struct adp_run *run,
         return;
     adp_page_heading(to, "WHAT IT COST");
     print_caveats(to, caveats);
-    adp_page_put(
-        to, "  offered %" PRIu64 ", admitted %" PRIu64 ", refused %" PRIu64 "%s%s%s\n",
-        run->offered, run->admitted, run->refused,
-        isnan(run->rate) ? "" : "; offered at ",
-        isnan(run->rate) ? "" : adp_page_number(run->rate).text,
-        isnan(run->rate) ? "" : " requests/s");
+    const char *words = adp_part_is_shadow(run->part)
+                            ? "offered %" PRIu64 "; the governing policy let %" PRIu64
+                              " through and refused %" PRIu64 "%s%s%s"
+                            : "offered %" PRIu64 ", admitted %" PRIu64
+                              ", refused %" PRIu64 "%s%s%s";
+    adp_page_wrap(to, 2, 4, words, run->offered, run->admitted - run->withheld,
+                  adp_part_is_shadow(run->part) ? run->withheld : run->refused,
+                  isnan(run->rate) ? "" : "; offered at ",
+                  isnan(run->rate) ? "" : adp_page_number(run->rate).text,
+                  isnan(run->rate) ? "" : " requests/s");
     if (run->refused_by_fault)
         adp_page_put(to, "  refused by a fault %" PRIu64 "\n", run->refused_by_fault);
     if (run->cancelled || run->failed)
         adp_page_wrap(to, 2, 4,
                       "%" PRIu64 " of %" PRIu64 " served %s an outcome; of these %" PRIu64
                       " cancelled, %" PRIu64 " failed",
-                      run->answered, run->admitted,
-                      adp_page_plural(run->admitted, "request has", "requests have"),
+                      run->answered, run->admitted - run->withheld,
+                      adp_page_plural(run->admitted - run->withheld, "request has",
+                                      "requests have"),
                       run->cancelled, run->failed);
     if (run->ttft_n)
         adp_page_put(

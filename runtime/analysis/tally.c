@@ -1180,7 +1180,7 @@ static void fill_goodput(struct adp_run *run)
 {
     if (!run->offered)
         run->no_goodput = ADP_GOODPUT_NO_DECISIONS;
-    else if (run->admitted && !run->answered)
+    else if (run->admitted > run->withheld && !run->answered)
         run->no_goodput = ADP_GOODPUT_NO_OUTCOMES;
     else if (run->answered && run->unjudged == run->answered)
         run->no_goodput =

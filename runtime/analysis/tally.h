@@ -138,8 +138,10 @@ struct adp_run {
     uint64_t ttft_off;          /* outcomes whose ttft_ms is below 0 or not finite */
     uint64_t disagreed;         /* host's ok against ttft_ms <= SLO */
     uint64_t duplicates;        /* more outcomes than attempts */
-    uint64_t refused_outcomes;  /* of requests that count as refused */
-    double goodput;             /* NaN: see no_goodput */
+    uint64_t refused_outcomes;  /* of requests, or of attempts, that were refused */
+    uint64_t
+        withheld; /* of admitted: a shadow's; the governing policy refused, no outcome is due */
+    double goodput; /* NaN: see no_goodput */
     enum adp_no_goodput no_goodput;
     uint64_t ttft_n;
     double ttft_p50, ttft_p95;       /* ms, served requests; NaN */
