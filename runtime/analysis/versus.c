@@ -353,8 +353,40 @@ static int same_stream(const struct adp_side *base, const struct adp_side *side,
     return 0;
 }
 
+static bool same_number(double a, double b)
+{
+    return (isnan(a) && isnan(b)) || !(a < b || a > b || isnan(a) || isnan(b));
+}
+
+static const char *policy_name(const struct adp_run *run)
+{
+    return run->part->policy ? run->part->policy : "(no policy named)";
+}
+
+/* A run whose SLO is not the baseline's first one's; NULL: all were judged alike. */
+static const struct adp_run *other_slo(const struct adp_side *base,
+                                       const struct adp_side *side)
+{
+    double slo = base->runs[0]->part->slo_ttft_ms;
+    for (size_t i = 0; i < base->n; i++)
+        if (!same_number(base->runs[i]->part->slo_ttft_ms, slo))
+            return base->runs[i];
+    for (size_t i = 0; i < side->n; i++)
+        if (!same_number(side->runs[i]->part->slo_ttft_ms, slo))
+            return side->runs[i];
+    return NULL;
+}
+
 static struct adp_check outcomes(const struct adp_side *base, const struct adp_side *side)
 {
+    const struct adp_run *other = other_slo(base, side);
+    if (other)
+        return answer(ADP_NO,
+                      "the SLOs differ: TTFT within %s ms in %s %s, %s ms in %s %s",
+                      adp_page_exact(base->runs[0]->part->slo_ttft_ms).text,
+                      policy_name(base->runs[0]), run_name(base->runs[0]),
+                      adp_page_exact(other->part->slo_ttft_ms).text, policy_name(other),
+                      run_name(other));
     size_t all = base->n + side->n, n = base->goodput.n + side->goodput.n;
     return answer(n == all ? ADP_YES : ADP_NO, "in %zu of %zu runs", n, all);
 }
@@ -367,6 +399,8 @@ static struct adp_check separated(const struct adp_side *base,
         return answer(ADP_NOT_ASKED, "one repeat has no range: this cannot be asked");
     if (a->n < base->n || b->n < side->n)
         return answer(ADP_NOT_ASKED, "goodput is not known for every run");
+    if (other_slo(base, side))
+        return answer(ADP_NOT_ASKED, "goodput is not of one SLO");
     bool disjoint = a->max < b->min || b->max < a->min;
     return answer(disjoint ? ADP_YES : ADP_NO, "%s to %s against %s to %s",
                   adp_page_share(b->min).text, adp_page_share(b->max).text,
@@ -463,6 +497,11 @@ int adp_versus_check(struct adp_candidate *candidate, const struct adp_side *bas
     if (!e)
         e = difference(baseline, side, ttft_p95, &candidate->ttft_p95);
     return e ? e : equal_volume(baseline, side, &candidate->equal_volume);
+}
+
+bool adp_versus_one_slo(const struct adp_side *a, const struct adp_side *b)
+{
+    return !other_slo(a, b);
 }
 
 bool adp_versus_holds(const struct adp_candidate *candidate)
