@@ -148,6 +148,12 @@ static void print_unknown(FILE *to, const struct adp_run *run)
             "never did.",
             adp_finding_subject(run));
         return;
+    case ADP_GROUND_NO_THRESHOLD:
+        adp_page_wrap(to, 0, 2,
+                      "UNKNOWN: %s refused nothing, and could not be judged: the log has "
+                      "no fixed threshold for a gate of it.",
+                      adp_finding_subject(run));
+        return;
     default:
         break;
     }

@@ -116,6 +116,8 @@ static void liveness(struct adp_item *item, const struct adp_run *run)
         say(item, ADP_ITEM_NOT_RECORDED, "UNKNOWN: %s",
             run->ground == ADP_GROUND_BASELINE ? "a baseline, by its own flag"
             : run->ground == ADP_GROUND_FAULTS ? "every verdict was a fault's"
+            : run->ground == ADP_GROUND_NO_THRESHOLD
+                ? "a gate has no fixed threshold in the log"
             : run->ground == ADP_GROUND_NO_DECISIONS
                 ? "no decisions"
                 : "what it reads was never supplied");
@@ -139,7 +141,7 @@ static bool is_piece(const struct adp_run *runs, size_t i)
 static void repeats(struct adp_item *item, const struct adp_tally *tally,
                     const struct adp_run *run)
 {
-    size_t n_runs, n = 0, copies = 0, pieces = 0;
+    size_t n_runs, n = 0, known = 0, copies = 0, pieces = 0;
     double low = NAN, high = NAN;
     const struct adp_run *runs = adp_tally_runs(tally, &n_runs);
     for (size_t i = 0; i < n_runs; i++) {
@@ -153,6 +155,7 @@ static void repeats(struct adp_item *item, const struct adp_tally *tally,
             continue;
         }
         n++;
+        known += isnan(runs[i].goodput) ? 0 : 1;
         low = fmin(low, runs[i].goodput);
         high = fmax(high, runs[i].goodput);
     }
@@ -164,8 +167,12 @@ static void repeats(struct adp_item *item, const struct adp_tally *tally,
             pieces ? ", under several configurations" : "");
     else if (n < REPEATS)
         say(item, ADP_ITEM_FAILED, "%zu repeats: a spread needs %d", n, REPEATS);
-    else if (isnan(low))
-        say(item, ADP_ITEM_EVIDENCED, "%zu repeats; goodput is not known", n);
+    else if (!known)
+        say(item, ADP_ITEM_NOT_RECORDED, "%zu repeats; goodput is not known: no spread",
+            n);
+    else if (known < n)
+        say(item, ADP_ITEM_NOT_RECORDED,
+            "%zu repeats; goodput is known of %zu only: no spread of all", n, known);
     else
         say(item, ADP_ITEM_EVIDENCED, "%zu repeats, goodput %s to %s", n,
             adp_page_share(low).text, adp_page_share(high).text);

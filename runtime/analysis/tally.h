@@ -86,6 +86,7 @@ enum adp_ground {
     ADP_GROUND_BASELINE,     /* UNKNOWN */
     ADP_GROUND_FAULTS,       /* UNKNOWN: every verdict was on_error's */
     ADP_GROUND_NO_SIGNALS,   /* UNKNOWN: what it reads was never supplied */
+    ADP_GROUND_NO_THRESHOLD, /* UNKNOWN: a gate's threshold is not in the log */
     ADP_GROUND_GATES,        /* INERT: judged by its gates */
     ADP_GROUND_MARGIN,       /* INERT, LIVE: judged by its margin */
     ADP_GROUND_SILENCE,      /* INERT: no gates, no margin; it refused nothing */

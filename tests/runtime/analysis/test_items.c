@@ -132,6 +132,9 @@ static const struct {
     { "\"ttft_ms\"", "\"x\"", 2, ADP_ITEM_NOT_RECORDED },
     { "\"ttft_ms\":1500", "\"ttft_ms\":100", 2, ADP_ITEM_FAILED },
     { "\"reject\"", "\"admit\"", 3, ADP_ITEM_FAILED },
+    { "\"outcome\":{\"ok\":true}", "\"outcome\":{}", 4, ADP_ITEM_NOT_RECORDED },
+    { "\"r2-2\",\"outcome\":{\"ok\":true}", "\"r2-2\",\"outcome\":{}", 4,
+      ADP_ITEM_NOT_RECORDED }, /* of one of three */
     { "\"params\"", "\"x\"", 5, ADP_ITEM_NOT_RECORDED },
     { "\"policy\"", "\"x\"", 5, ADP_ITEM_NOT_RECORDED },
     { "\"params\":{\"t\":0.9}", "\"params\":{}", 5, ADP_ITEM_EVIDENCED },
