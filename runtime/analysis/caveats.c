@@ -109,6 +109,18 @@ static void overlaps(struct adp_caveats *caveats, const struct adp_log_file *fil
                         adp_page_plural(file->known, "stands", "stand"));
 }
 
+/* Where records have no numbers, lines that stand twice are known by what they say. */
+static void twins(struct adp_caveats *caveats, const struct adp_run *run)
+{
+    if (run->twins && !run->loss.repeated) /* else said already */
+        adp_caveats_add(caveats,
+                        "%" PRIu64 " %s the same request, time and verdict as the one "
+                        "before: lines were copied. Requests are counted once, readings "
+                        "are not",
+                        run->twins,
+                        adp_page_plural(run->twins, "decision has", "decisions have"));
+}
+
 static void copies(struct adp_caveats *caveats, const struct adp_tally *tally,
                    const struct adp_run *run)
 {
@@ -203,6 +215,7 @@ void adp_caveats_of_instrument(struct adp_caveats *caveats, const struct adp_tal
     for (size_t i = 0; i < run->n_files; i++)
         overlaps(caveats, &files[run->files[i]]);
     losses(caveats, run);
+    twins(caveats, run);
     faults(caveats, run);
     if (run->omitted)
         adp_caveats_add(caveats,

@@ -16,7 +16,6 @@ struct adp_lanes {
     size_t n, cap;
     struct adp_index by_key;
     uint64_t loose;   /* records dropped of a lane, or at a place, that no line names */
-    uint64_t dropped; /* records that `dropped` lines account for */
     uint64_t damaged; /* queues given up; how many records that cost is not known */
 };
 

@@ -290,13 +290,24 @@ static bool turned_away(const struct adp_event *decision)
     return told_to_refuse(decision) || decision->refused;
 }
 
+/* A decision without a number or a handle that says the same of the same time as the one before:
+ * its line was copied. */
+static bool is_twin(const struct adp_event *before, const struct adp_event *decision)
+{
+    return !before->handle && !decision->handle && before->number == decision->number &&
+           before->owner == decision->owner && before->verdict == decision->verdict &&
+           before->reason == decision->reason;
+}
+
 /* How often the request was let through. A record that stands twice is one attempt. */
 static size_t attempts_of(const struct adp_event *const *decisions, size_t n)
 {
     size_t attempts = 0;
     for (size_t i = 0; i < n; i++) {
         bool again =
-            i && decisions[i]->handle && decisions[i]->handle == decisions[i - 1]->handle;
+            i &&
+            ((decisions[i]->handle && decisions[i]->handle == decisions[i - 1]->handle) ||
+             is_twin(decisions[i - 1], decisions[i]));
         attempts += !turned_away(decisions[i]) && !again;
     }
     return attempts;
@@ -407,6 +418,8 @@ static int settle(struct adp_store *store, struct adp_requests *requests,
     struct adp_run *run = requests->run;
     const struct adp_event *last = decisions[n_decisions - 1];
     bool own = last->verdict != ADP_ADMIT && !last->fault;
+    for (size_t i = 1; i < n_decisions; i++)
+        run->twins += is_twin(decisions[i - 1], decisions[i]);
     run->offered++;
     run->arms[last->enforced].offered++;
     run->arms[last->enforced].refusals += own;
@@ -892,6 +905,7 @@ static void absorb_counts(struct adp_run *into, const struct adp_run *from)
     into->duplicates += from->duplicates;
     into->refused_outcomes += from->refused_outcomes;
     into->withheld += from->withheld;
+    into->twins += from->twins;
     for (int arm = 0; arm < ADP_ARMS; arm++) {
         into->arms[arm].offered += from->arms[arm].offered;
         into->arms[arm].refusals += from->arms[arm].refusals;

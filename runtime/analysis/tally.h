@@ -122,6 +122,7 @@ struct adp_run {
     uint64_t deferred; /* of those */
     uint64_t refused_by_fault;
     uint64_t unheeded; /* of admitted: refused by the policy, not enforced */
+    uint64_t twins;    /* decisions without a handle that say what the one before says */
     const struct adp_reason_count *reasons; /* most first */
     size_t n_reasons;
     double first_arrival, last_arrival; /* of requests; NaN */

@@ -67,6 +67,25 @@ START_TEST(a_dropped_line_without_a_place_accounts_by_number)
 }
 END_TEST
 
+/* 5 6 7 in two lines of which one stands twice, as after `cat`; 2 of no place, which may be others. */
+START_TEST(a_dropped_line_that_stands_twice_accounts_once)
+{
+    struct adp_lanes lanes = { 0 }, more = { 0 };
+    seen(&lanes, A, 0, 0, 5);
+    seen(&lanes, A, 0, 8, 10);
+    adp_lanes_dropped(&lanes, A, 0, 5, 2);
+    adp_lanes_dropped(&lanes, A, 0, 7, 1);
+    adp_lanes_dropped(&more, A, 0, 5, 2);
+    adp_lanes_dropped(&more, 0, -1, -1, 2);
+    ck_assert_uint_eq(adp_lanes_loss(&lanes).recorded, 3);
+    ck_assert_int_eq(adp_lanes_merge(&lanes, &more), 0);
+    ck_assert_uint_eq(adp_lanes_loss(&lanes).recorded, 3 + 2);
+    ck_assert_uint_eq(adp_lanes_loss(&lanes).unrecorded, 0);
+    adp_lanes_finish(&lanes);
+    adp_lanes_finish(&more);
+}
+END_TEST
+
 START_TEST(a_damaged_queue_is_a_loss_of_unknown_size)
 {
     struct adp_lanes lanes = { 0 };
@@ -167,6 +186,7 @@ int main(void)
     tcase_add_test(t, a_gap_is_a_loss_of_its_own_writer_only);
     tcase_add_test(t, a_dropped_line_accounts_for_its_own_gap_only);
     tcase_add_test(t, a_dropped_line_without_a_place_accounts_by_number);
+    tcase_add_test(t, a_dropped_line_that_stands_twice_accounts_once);
     tcase_add_test(t, a_damaged_queue_is_a_loss_of_unknown_size);
     tcase_add_test(t, order_and_halves_do_not_matter);
     tcase_add_test(t, records_that_stand_twice_are_counted);
