@@ -159,8 +159,9 @@ bool adp_report_check(const struct adp_report *report, FILE *why)
         }
         if (run->loss.unrecorded && why) {
             put_name(why, run);
-            adp_page_put(why, ": %" PRIu64 " records are missing unrecorded\n",
-                         run->loss.unrecorded);
+            adp_page_put(
+                why, ": %" PRIu64 " %s missing unrecorded\n", run->loss.unrecorded,
+                adp_page_plural(run->loss.unrecorded, "record is", "records are"));
         }
         good &= claim && !run->loss.unrecorded;
         if (!check_left_out(report->tally, run, why))
@@ -303,7 +304,7 @@ static void print_would(FILE *to, const struct adp_part *part,
     if (isnan(gate->would))
         adp_page_wrap(to, 2, 4,
                       "No threshold on %s would have fired rule %" PRIu32
-                      ": its other gates never held.",
+                      ": its other gates held on no decision on which it was read.",
                       gate->signal, gate->rule);
     else
         adp_page_wrap(to, 2, 4, "The %s threshold on %s that would have fired%s is %s%s.",
@@ -552,10 +553,14 @@ static void print_did(FILE *to, const struct adp_run *run)
         return;
     }
     adp_page_heading(to, "WHAT IT DID");
-    adp_page_put(to, "  admitted %s, rejected %s, deferred %s of %" PRIu64 " offered\n",
+    adp_page_put(to, "  admitted %s, rejected %s, deferred %s",
                  adp_page_percent(share(run->admitted, run->offered)).text,
                  adp_page_percent(share(run->refused - run->deferred, run->offered)).text,
-                 adp_page_percent(share(run->deferred, run->offered)).text, run->offered);
+                 adp_page_percent(share(run->deferred, run->offered)).text);
+    if (run->refused_by_fault)
+        adp_page_put(to, ", by a fault %s",
+                     adp_page_percent(share(run->refused_by_fault, run->offered)).text);
+    adp_page_put(to, " of %" PRIu64 " offered\n", run->offered);
     print_reasons(to, run);
     print_groups(to, "tenant", run->tenants, run->n_tenants);
     print_groups(to, "priority", run->priorities, run->n_priorities);
