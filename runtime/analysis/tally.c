@@ -579,21 +579,30 @@ static bool has_identity(const struct adp_tally *file, struct adp_key identity)
     return false;
 }
 
+/* Do both hold decisions of one identity? A piece without decisions may be anybody's. */
+static bool may_share(const struct adp_tally *tally, uint32_t number,
+                      const struct adp_tally *file)
+{
+    if (!tally->files[number].decisions || !file->n_parts)
+        return true;
+    for (size_t i = 0; i < tally->n_parts; i++)
+        if (tally->parts[i]->file == number &&
+            has_identity(file, tally->parts[i]->identity))
+            return true;
+    return false;
+}
+
 int adp_tally_find_known(const struct adp_tally *tally, struct adp_tally *file,
                          struct adp_lanes *ret, uint32_t *ret_file)
 {
     struct adp_lanes *lanes = &file->files[0].lanes;
-    uint32_t last = ADP_NO_RUN;
     *ret_file = ADP_NO_RUN;
-    for (size_t i = 0; i < tally->n_parts; i++) {
-        const struct adp_part *part = tally->parts[i];
-        struct adp_lanes *others = &tally->files[part->file].lanes;
-        if (part->file == last || !has_identity(file, part->identity) ||
-            !adp_lanes_overlap(others, lanes))
+    for (uint32_t i = 0; i < tally->n_files; i++) {
+        struct adp_lanes *others = &tally->files[i].lanes;
+        if (!adp_lanes_overlap(lanes, others) || !may_share(tally, i, file))
             continue;
-        last = part->file;
         if (*ret_file == ADP_NO_RUN)
-            *ret_file = last;
+            *ret_file = i;
         if (adp_lanes_merge(ret, others))
             return ADP_ENOMEM;
     }
@@ -604,7 +613,8 @@ int adp_tally_find_known(const struct adp_tally *tally, struct adp_tally *file,
 bool adp_tally_has_more(struct adp_tally *file, const struct adp_lanes *known)
 {
     struct adp_lanes *lanes = &file->files[0].lanes;
-    return adp_lanes_beyond(lanes, known, false) || adp_lanes_beyond(lanes, known, true);
+    return !file->n_parts || adp_lanes_beyond(lanes, known, false) ||
+           adp_lanes_beyond(lanes, known, true);
 }
 
 void adp_tally_leave_out(struct adp_tally *tally, const struct adp_lanes *known)

@@ -218,12 +218,13 @@ int adp_tally_settle(struct adp_tally *tally, struct adp_error *err);
 int adp_tally_fault(const struct adp_tally *tally, int code, struct adp_error *err);
 
 /* Which of the records in `file`, a tally of one file, are in `tally` already, in a file that holds
- * a run of the same identity: *ret, zeroed, becomes what those files hold, settled, and
+ * a run of the same identity, or of none that it names: *ret, zeroed, becomes what those files hold, settled, and
  * *ret_file the first of them; ADP_NO_RUN: none are. 0 or ADP_ENOMEM; *ret is to be finished in
  * either case. */
 int adp_tally_find_known(const struct adp_tally *tally, struct adp_tally *file,
                          struct adp_lanes *ret, uint32_t *ret_file);
-/* Is there anything in `file` beside what is `known`? */
+/* Is there anything in `file` beside what is `known`? One without decisions always has: only its
+ * lines can tell it from a piece of the log. */
 bool adp_tally_has_more(struct adp_tally *file, const struct adp_lanes *known);
 /* From here on a line whose record is in `known`, borrowed, is counted as known and as nothing
  * else. */
