@@ -277,6 +277,24 @@ uint64_t adp_lanes_beyond(struct adp_lanes *lanes, const struct adp_lanes *known
     return n;
 }
 
+int adp_lanes_enter(const struct adp_lanes *lanes, struct adp_index *writers)
+{
+    bool is_new;
+    for (size_t i = 0; i < lanes->n; i++)
+        if (lanes->lanes[i].key.high &&
+            !adp_index_at(writers, lanes->lanes[i].key, &is_new))
+            return ADP_ENOMEM;
+    return 0;
+}
+
+bool adp_lanes_any_entered(const struct adp_lanes *lanes, const struct adp_index *writers)
+{
+    for (size_t i = 0; i < lanes->n; i++)
+        if (adp_index_find(writers, lanes->lanes[i].key))
+            return true;
+    return false;
+}
+
 bool adp_lanes_share_writer(const struct adp_lanes *a, const struct adp_lanes *b)
 {
     for (size_t i = 0; i < a->n; i++)

@@ -49,6 +49,11 @@ bool adp_lanes_hold(const struct adp_lanes *lanes, uint64_t instance, int64_t la
  * place only, or with `again` the others. Sorts `lanes`. */
 uint64_t adp_lanes_beyond(struct adp_lanes *lanes, const struct adp_lanes *known,
                           bool again);
+/* Enters every named writer into `writers`: for telling at once that two have none in common.
+ * 0 or ADP_ENOMEM. */
+int adp_lanes_enter(const struct adp_lanes *lanes, struct adp_index *writers);
+bool adp_lanes_any_entered(const struct adp_lanes *lanes,
+                           const struct adp_index *writers);
 /* Did some named process write in both? */
 bool adp_lanes_share_writer(const struct adp_lanes *a, const struct adp_lanes *b);
 

@@ -38,6 +38,7 @@ struct adp_tally {
     struct adp_log_file *files;
     size_t n_files, cap_files;
     struct adp_index file_by_name;
+    struct adp_index writers; /* of what was merged; the numbers say nothing */
 
     struct adp_part **parts; /* owned, each */
     size_t n_parts, cap_parts;
@@ -161,6 +162,7 @@ void adp_tally_destroy(struct adp_tally *tally)
     adp_events_finish(tally->store, &tally->events);
     adp_store_release(tally->store);
     adp_index_finish(&tally->file_by_name);
+    adp_index_finish(&tally->writers);
     adp_index_finish(&tally->part_by_key);
     free(tally);
 }
@@ -443,6 +445,8 @@ static int move_files(struct adp_tally *into, struct adp_tally *from, uint32_t *
     for (size_t i = 0; i < from->n_files; i++) {
         int e = adp_tally_file(into, from->files[i].path, &files[i]);
         if (!e)
+            e = adp_lanes_enter(&from->files[i].lanes, &into->writers);
+        if (!e)
             e = merge_file(&into->files[files[i]], &from->files[i]);
         if (e)
             return e;
@@ -597,6 +601,8 @@ int adp_tally_find_known(const struct adp_tally *tally, struct adp_tally *file,
 {
     struct adp_lanes *lanes = &file->files[0].lanes;
     *ret_file = ADP_NO_RUN;
+    if (!adp_lanes_any_entered(lanes, &tally->writers))
+        return 0;
     for (uint32_t i = 0; i < tally->n_files; i++) {
         struct adp_lanes *others = &tally->files[i].lanes;
         if (!adp_lanes_overlap(lanes, others) || !may_share(tally, i, file))
