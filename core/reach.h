@@ -24,13 +24,17 @@ bool adp_reach_known(const struct adp_reach *reach);
 /* The highest kv_pressure there can be, at most 1. All three are known. [any] */
 double adp_reach_ceiling(const struct adp_reach *reach);
 
-/* True when a gate kv_pressure >= threshold (strict: >) can never hold. All three are known.
- * [any] */
+/* Is a reading above the highest there can be, by more than rounding (1e-12 of it)? All three are
+ * known. [any] */
+bool adp_reach_is_passed(const struct adp_reach *reach, double reading);
+
+/* True when a gate kv_pressure >= threshold (strict: >) can never hold. What lies within 1e-12 of
+ * the threshold is equal to it. All three are known. [any] */
 bool adp_reach_is_short_of(const struct adp_reach *reach, double threshold, bool strict);
 
 /* Why not, and what it would take: "64 requests of 2168 tokens fill 0.361 of a cache of …". */
 enum { ADP_REACH_WHY = 192 };
-void adp_reach_why(const struct adp_reach *reach, double threshold,
+void adp_reach_why(const struct adp_reach *reach, double threshold, bool strict,
                    char to[ADP_REACH_WHY]);
 
 /* The tokens a request must hold for kv_pressure to reach `threshold`; infinite where a double

@@ -98,6 +98,29 @@ static void losses(struct adp_caveats *caveats, const struct adp_run *run)
             loss->repeated, adp_page_plural(loss->repeated, "record is", "records are"));
 }
 
+/* Pieces of the run that say again what others of it say. */
+static void overlaps(struct adp_caveats *caveats, const struct adp_log_file *file)
+{
+    if (file->known)
+        adp_caveats_add(caveats,
+                        "%" PRIu64 " of the %" PRIu64 " lines of %s %s in another file, "
+                        "too: each is counted once",
+                        file->known, file->lines, file->path,
+                        adp_page_plural(file->known, "stands", "stand"));
+}
+
+/* Where records have no numbers, lines that stand twice are known by what they say. */
+static void twins(struct adp_caveats *caveats, const struct adp_run *run)
+{
+    if (run->twins && !run->loss.repeated) /* else said already */
+        adp_caveats_add(caveats,
+                        "%" PRIu64 " %s the same request, time and verdict as the one "
+                        "before: lines were copied. Requests are counted once, readings "
+                        "are not",
+                        run->twins,
+                        adp_page_plural(run->twins, "decision has", "decisions have"));
+}
+
 static void copies(struct adp_caveats *caveats, const struct adp_tally *tally,
                    const struct adp_run *run)
 {
@@ -117,7 +140,14 @@ static void copies(struct adp_caveats *caveats, const struct adp_tally *tally,
     for (size_t i = 0; i < n_again; i++) {
         if (&runs[again[i].run] != run)
             continue;
-        if (again[i].copy)
+        if (again[i].copy && again[i].left_out)
+            adp_caveats_add(caveats,
+                            "%s holds some of the same records, and %" PRIu64
+                            " that no other file has: none of it is counted, for what is "
+                            "no file cannot "
+                            "be read twice. Give it first, or as a file",
+                            files[again[i].file].path, again[i].left_out);
+        else if (again[i].copy)
             adp_caveats_add(caveats, "%s holds the same records again: not counted twice",
                             files[again[i].file].path);
         else
@@ -182,7 +212,10 @@ void adp_caveats_of_instrument(struct adp_caveats *caveats, const struct adp_tal
     copies(caveats, tally, run);
     for (size_t i = 0; i < run->n_files; i++)
         corrupt(caveats, &files[run->files[i]]);
+    for (size_t i = 0; i < run->n_files; i++)
+        overlaps(caveats, &files[run->files[i]]);
     losses(caveats, run);
+    twins(caveats, run);
     faults(caveats, run);
     if (run->omitted)
         adp_caveats_add(caveats,
@@ -253,13 +286,18 @@ void adp_caveats_of_finding(struct adp_caveats *caveats, const struct adp_run *r
                         "do not tell the whole of it",
                         part->admitted_firing,
                         adp_page_plural(part->admitted_firing, "decision", "decisions"));
-    if (part->unenforced && !adp_run_watched(run))
+    if (adp_run_watched(run))
+        return;
+    if (adp_part_is_shadow(part))
         adp_caveats_add(caveats,
-                        "%" PRIu64 " of %" PRIu64 " %s not enforced%s: the host "
+                        "a shadow: it is asked beside the policy that governs, and "
+                        "nobody acts on what it says");
+    else if (part->unenforced)
+        adp_caveats_add(caveats,
+                        "%" PRIu64 " of %" PRIu64 " %s not enforced: the host "
                         "was told to admit",
                         part->unenforced, part->lines,
-                        adp_page_plural(part->lines, "verdict was", "verdicts were"),
-                        adp_part_is_shadow(part) ? " (a shadow)" : "");
+                        adp_page_plural(part->lines, "verdict was", "verdicts were"));
 }
 
 /* ---- what it cost --------------------------------------------------------------------
@@ -271,14 +309,21 @@ void adp_caveats_of_cost(struct adp_caveats *caveats, const struct adp_run *run)
         adp_caveats_add(caveats,
                         "a shadow governs nothing: what follows is what the governing "
                         "policy made of these requests");
-    uint64_t silent = run->admitted - run->answered;
-    if (run->answered && silent)
+    if (run->withheld)
         adp_caveats_add(caveats,
                         "%" PRIu64 " of %" PRIu64
-                        " admitted %s no outcome: %s missing the SLO",
-                        silent, run->admitted,
-                        adp_page_plural(run->admitted, "request has", "requests have"),
-                        adp_page_plural(silent, "it counts as", "they count as"));
+                        " %s refused by the governing policy and did not meet the SLO",
+                        run->withheld, run->offered,
+                        adp_page_plural(run->withheld, "request was", "requests were"));
+    uint64_t silent = run->admitted - run->answered - run->withheld;
+    if (run->answered && silent)
+        adp_caveats_add(
+            caveats,
+            "%" PRIu64 " of %" PRIu64 " admitted %s %s no outcome: %s missing the SLO",
+            silent, run->admitted - run->withheld,
+            adp_page_plural(run->admitted - run->withheld, "request", "requests"),
+            adp_page_plural(silent, "has", "have"),
+            adp_page_plural(silent, "it counts as", "they count as"));
     if (run->unjudged && !isnan(run->goodput))
         adp_caveats_add(caveats,
                         "%" PRIu64 " %s neither ok nor a ttft_ms that an SLO could "
@@ -311,10 +356,12 @@ void adp_caveats_of_cost(struct adp_caveats *caveats, const struct adp_run *run)
     if (run->refused_outcomes)
         adp_caveats_add(
             caveats,
-            "%" PRIu64 " %s to refused requests, so the host went on in spite of "
+            "%" PRIu64 " %s to %s: the host reports its refusals, or went on in spite of "
             "the verdict, or answered an earlier attempt: not counted",
             run->refused_outcomes,
-            adp_page_plural(run->refused_outcomes, "outcome belongs", "outcomes belong"));
+            adp_page_plural(run->refused_outcomes, "outcome belongs", "outcomes belong"),
+            adp_page_plural(run->refused_outcomes, "a refused attempt",
+                            "refused attempts"));
     if (run->orphans)
         adp_caveats_add(
             caveats, "%" PRIu64 " %s to no decision in the log: not counted",

@@ -107,12 +107,28 @@ struct choice {
     const bool *files;      /* by number; NULL: of any */
     const char *experiment; /* NULL: any */
     enum { BASELINES, OTHERS, ALL } which;
+    const struct adp_tally *tally; /* where there are `files` */
 };
+
+/* Does one of the files hold the run, be it again? */
+static bool stands_in(const struct adp_run *run, const struct choice *choice)
+{
+    size_t n, n_runs;
+    const struct adp_run *runs = adp_tally_runs(choice->tally, &n_runs);
+    const struct adp_again *again = adp_tally_again(choice->tally, &n);
+    for (size_t i = 0; i < run->n_files; i++)
+        if (choice->files[run->files[i]])
+            return true;
+    for (size_t i = 0; i < n; i++)
+        if (&runs[again[i].run] == run && again[i].copy && choice->files[again[i].file])
+            return true;
+    return false;
+}
 
 static bool chosen(const struct adp_run *run, const struct choice *choice)
 {
     const char *experiment = run->part->experiment;
-    if (!run->decided || (choice->files && !choice->files[run->files[0]]))
+    if (!run->decided || (choice->files && !stands_in(run, choice)))
         return false;
     if (choice->experiment &&
         (!experiment || strcmp(experiment, choice->experiment) != 0))
@@ -369,7 +385,7 @@ static int finish_take(struct adp_compare *compare, int e, struct adp_compare **
 static int choose_baseline(struct adp_compare *compare, const char *path,
                            const bool *files, struct adp_error *err)
 {
-    struct choice choice = { files, NULL, BASELINES };
+    struct choice choice = { files, NULL, BASELINES, compare->tally };
     char policies[256];
     int e = take_baseline(compare, &choice);
     if (e || compare->baseline.n)
@@ -390,14 +406,18 @@ static int choose_baseline(struct adp_compare *compare, const char *path,
 static int choose_candidates(struct adp_compare *compare, const char *path,
                              const bool *files, struct adp_error *err)
 {
-    struct choice choice = { files, NULL, OTHERS };
+    struct choice choice = { files, NULL, OTHERS, compare->tally };
+    char policies[256];
     int e = take_candidates(compare, &choice);
     choice.which = ALL;
     if (!e && !compare->n)
         e = take_candidates(compare, &choice);
     if (!e && !compare->n)
-        return adp_error_at(err, ADP_EINVAL, path, 0, 0,
-                            "holds no decisions but the baseline's: nothing to compare");
+        return adp_error_at(
+            err, ADP_EINVAL, path, 0, 0,
+            list_policies(compare, &choice, policies, sizeof policies)
+                ? "holds no decisions but the baseline's: nothing to compare"
+                : "holds no decisions of a policy that governs: nothing to compare");
     return e;
 }
 
@@ -580,7 +600,7 @@ static int not_found(const struct wanted *wanted, struct adp_error *err)
 static int take_experiment(struct adp_compare *compare, const char *experiment,
                            struct adp_error *err)
 {
-    struct choice choice = { NULL, experiment, BASELINES };
+    struct choice choice = { NULL, experiment, BASELINES, compare->tally };
     char policies[256];
     int e = take_baseline(compare, &choice);
     choice.which = OTHERS;

@@ -31,7 +31,7 @@ const char *adp_compare_follows(enum adp_check_name check, enum adp_answer answe
     static const char *const failed[] = {
         "the policy did not act in every repeat, so the difference is not its doing",
         "the sides did not face the same load",
-        "without outcomes nobody knows what was served in time",
+        "without outcomes, judged by one SLO, nobody knows what was served in time",
         "the ranges overlap; the difference is inside the spread between runs"
     };
     static const char *const unasked[] = {
@@ -116,6 +116,11 @@ static void print_goodput(FILE *to, const struct adp_side *base,
     }
     struct shown from = show(&base->goodput, adp_page_share);
     struct shown into = show(&side->goodput, adp_page_share);
+    if (!adp_versus_one_slo(base, side)) {
+        adp_page_field(to, FIELD, "goodput", "%s and %s of offered, by different SLOs",
+                       from.text, into.text);
+        return;
+    }
     adp_page_field(to, FIELD, "goodput", "%s: %s -> %s of offered",
                    a == b  ? "unchanged"
                    : b > a ? "up"
@@ -128,16 +133,16 @@ static void print_price(FILE *to, const struct adp_side *base,
                         const struct adp_side *side)
 {
     double a = base->goodput.median, b = side->goodput.median;
+    bool known = !isnan(base->ttft_p95.median) && !isnan(side->ttft_p95.median);
     if (b < a && side->ttft_p95.median < base->ttft_p95.median)
         adp_page_wrap(
             to, 2, 2,
             "The shorter tail was bought by refusing requests that could have been "
             "served in time. That is not a gain.");
     else if (b < a)
-        adp_page_wrap(
-            to, 2, 2,
-            "It refused requests that could have been served in time, and the tail "
-            "is no shorter for it.");
+        adp_page_wrap(to, 2, 2,
+                      "It refused requests that could have been served in time%s.",
+                      known ? ", and the tail is no shorter for it" : "");
 }
 
 /* "+0.123" */
@@ -210,13 +215,17 @@ const char *adp_compare_words_print(FILE *to, const struct adp_compare *compare,
         print_goodput(to, base, side);
         return "goodput";
     case 5:
-        print_interval(to, &candidate->goodput, adp_page_share, "");
+        if (adp_versus_one_slo(base, side))
+            print_interval(to, &candidate->goodput, adp_page_share, "");
         return "";
     case 6:
-        print_price(to, base, side);
+        if (adp_versus_holds(
+                candidate)) /* else it is not known to be the policy's doing */
+            print_price(to, base, side);
         return "";
     default:
-        print_equal_volume(to, compare, candidate);
+        if (adp_versus_one_slo(base, side))
+            print_equal_volume(to, compare, candidate);
         return "by lot";
     }
 }

@@ -241,7 +241,9 @@ static void print_again(FILE *to, const struct adp_experiments *experiments)
         if (!is_told(again, i))
             adp_page_wrap(
                 to, 0, 2, "! %s %s: not counted.", files[again[i].file].path,
-                again[i].copy
+                again[i].copy && again[i].left_out
+                    ? "holds some of what another file holds, and cannot be read twice"
+                : again[i].copy
                     ? "holds again what another file holds"
                     : "is another recording under the name of a run there is already");
 }

@@ -118,6 +118,15 @@ static bool starved(const struct adp_part *part)
     return part->n_gates && (all_fixed || unread);
 }
 
+/* A gate that moves, or whose parameter the line does not have: nothing can be held against it. */
+static bool unfixed(const struct adp_part *part)
+{
+    for (size_t i = 0; i < part->n_gates; i++)
+        if (!adp_finding_fixed(&part->gates[i]))
+            return true;
+    return false;
+}
+
 /* No gates, no margin: what it reads is what its card names, or else anything. */
 static bool blind(const struct adp_part *part)
 {
@@ -152,6 +161,8 @@ void adp_finding_judge(struct adp_run *run)
         set(run, ADP_UNKNOWN, ADP_GROUND_NO_SIGNALS);
     else if (part->margins)
         set(run, ADP_INERT, ADP_GROUND_MARGIN);
+    else if (unfixed(part))
+        set(run, ADP_UNKNOWN, ADP_GROUND_NO_THRESHOLD);
     else if (blind(part))
         set(run, ADP_UNKNOWN, ADP_GROUND_NO_SIGNALS);
     else

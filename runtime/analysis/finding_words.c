@@ -97,8 +97,8 @@ static void print_inert(FILE *to, const struct adp_run *run)
                       adp_page_plural(adp_part_own(part), "time", "times"));
 }
 
-/* "a, b" of the signals the policy reads that nothing supplied; up to three. */
-static void list_unsupplied(const struct adp_part *part, char *to, size_t cap)
+/* "a, b" of the signals the policy reads that nothing supplied; up to three. How many they are. */
+static unsigned list_unsupplied(const struct adp_part *part, char *to, size_t cap)
 {
     unsigned n = 0;
     to[0] = '\0';
@@ -116,7 +116,8 @@ static void list_unsupplied(const struct adp_part *part, char *to, size_t cap)
                  signal, whys);
     }
     if (!n && part->signal_quantity && !part->n_gates)
-        snprintf(to, cap, "%s", part->signal_quantity);
+        n = snprintf(to, cap, "%s", part->signal_quantity) > 0;
+    return n;
 }
 
 static void print_unknown(FILE *to, const struct adp_run *run)
@@ -148,18 +149,24 @@ static void print_unknown(FILE *to, const struct adp_run *run)
             "never did.",
             adp_finding_subject(run));
         return;
+    case ADP_GROUND_NO_THRESHOLD:
+        adp_page_wrap(to, 0, 2,
+                      "UNKNOWN: %s refused nothing, and could not be judged: the log has "
+                      "no fixed threshold for a gate of it.",
+                      adp_finding_subject(run));
+        return;
     default:
         break;
     }
-    list_unsupplied(part, signals, sizeof signals);
-    if (signals[0])
+    unsigned n = list_unsupplied(part, signals, sizeof signals);
+    if (n)
         adp_page_wrap(
             to, 0, 2,
             strchr(signals, '(')
-                ? "UNKNOWN: %s could not be judged: %s was absent throughout."
-                : "UNKNOWN: %s could not be judged: %s was never supplied by the "
+                ? "UNKNOWN: %s could not be judged: %s %s absent throughout."
+                : "UNKNOWN: %s could not be judged: %s %s never supplied by the "
                   "metrics.",
-            adp_finding_subject(run), signals);
+            adp_finding_subject(run), signals, adp_page_plural(n, "was", "were"));
     else
         adp_page_wrap(to, 0, 2,
                       "UNKNOWN: %s could not be judged: the signals it reads were never "

@@ -6,6 +6,7 @@
 #include "runtime/analysis/finding.h"
 #include "runtime/analysis/page.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -56,6 +57,15 @@ static void add_fact(struct adp_item *item, const char *name, bool recorded,
     fact->recorded = recorded;
 }
 
+/* Something is said: a letter, a digit, or anything beyond ASCII; "", "  ", "{}" say nothing. */
+static bool says(const char *text)
+{
+    for (; text && *text; text++)
+        if ((*text & 0x80) || isalnum((unsigned char)*text))
+            return true;
+    return false;
+}
+
 /* ---- 1 and 2 --------------------------------------------------------------------------
  */
 
@@ -64,8 +74,13 @@ static void load(struct adp_item *item, const struct adp_run *run)
     double capacity = run->part->disclosure.capacity_rps;
     if (adp_run_watched(run))
         say(item, ADP_ITEM_NOT_RECORDED, "a watch sees no request");
+    else if (isnan(capacity))
+        say(item, ADP_ITEM_NOT_RECORDED, "no disclosure.capacity_rps that is a number");
     else if (!(capacity > 0))
-        say(item, ADP_ITEM_NOT_RECORDED, "no disclosure.capacity_rps");
+        say(item, ADP_ITEM_NOT_RECORDED,
+            "disclosure.capacity_rps is %s, which nothing can "
+            "be held against",
+            adp_page_exact(capacity).text);
     else if (isnan(run->rate))
         say(item, ADP_ITEM_NOT_RECORDED, "the offered rate is not known: no times");
     else
@@ -81,8 +96,13 @@ static void deadline(struct adp_item *item, const struct adp_run *run)
            unloaded = run->part->disclosure.unloaded_ttft_ms;
     if (isnan(slo))
         say(item, ADP_ITEM_NOT_RECORDED, "no disclosure.slo.ttft_ms");
+    else if (isnan(unloaded))
+        say(item, ADP_ITEM_NOT_RECORDED,
+            "no disclosure.unloaded_ttft_ms that is a number");
     else if (!(unloaded > 0))
-        say(item, ADP_ITEM_NOT_RECORDED, "no disclosure.unloaded_ttft_ms");
+        say(item, ADP_ITEM_NOT_RECORDED,
+            "disclosure.unloaded_ttft_ms is %s, which nothing can be held against",
+            adp_page_exact(unloaded).text);
     else if (slo < unloaded)
         say(item, ADP_ITEM_FAILED,
             "the SLO of %s ms cannot be met: unloaded_ttft_ms is %s already",
@@ -116,6 +136,8 @@ static void liveness(struct adp_item *item, const struct adp_run *run)
         say(item, ADP_ITEM_NOT_RECORDED, "UNKNOWN: %s",
             run->ground == ADP_GROUND_BASELINE ? "a baseline, by its own flag"
             : run->ground == ADP_GROUND_FAULTS ? "every verdict was a fault's"
+            : run->ground == ADP_GROUND_NO_THRESHOLD
+                ? "a gate has no fixed threshold in the log"
             : run->ground == ADP_GROUND_NO_DECISIONS
                 ? "no decisions"
                 : "what it reads was never supplied");
@@ -139,7 +161,7 @@ static bool is_piece(const struct adp_run *runs, size_t i)
 static void repeats(struct adp_item *item, const struct adp_tally *tally,
                     const struct adp_run *run)
 {
-    size_t n_runs, n = 0, copies = 0, pieces = 0;
+    size_t n_runs, n = 0, known = 0, copies = 0, pieces = 0;
     double low = NAN, high = NAN;
     const struct adp_run *runs = adp_tally_runs(tally, &n_runs);
     for (size_t i = 0; i < n_runs; i++) {
@@ -153,6 +175,7 @@ static void repeats(struct adp_item *item, const struct adp_tally *tally,
             continue;
         }
         n++;
+        known += isnan(runs[i].goodput) ? 0 : 1;
         low = fmin(low, runs[i].goodput);
         high = fmax(high, runs[i].goodput);
     }
@@ -164,8 +187,12 @@ static void repeats(struct adp_item *item, const struct adp_tally *tally,
             pieces ? ", under several configurations" : "");
     else if (n < REPEATS)
         say(item, ADP_ITEM_FAILED, "%zu repeats: a spread needs %d", n, REPEATS);
-    else if (isnan(low))
-        say(item, ADP_ITEM_EVIDENCED, "%zu repeats; goodput is not known", n);
+    else if (!known)
+        say(item, ADP_ITEM_NOT_RECORDED, "%zu repeats; goodput is not known: no spread",
+            n);
+    else if (known < n)
+        say(item, ADP_ITEM_NOT_RECORDED,
+            "%zu repeats; goodput is known of %zu only: no spread of all", n, known);
     else
         say(item, ADP_ITEM_EVIDENCED, "%zu repeats, goodput %s to %s", n,
             adp_page_share(low).text, adp_page_share(high).text);
@@ -174,15 +201,28 @@ static void repeats(struct adp_item *item, const struct adp_tally *tally,
 /* ---- 5 --------------------------------------------------------------------------------
  */
 
+static bool is_provenance(const char *word)
+{
+    static const char *const known[] = { "fitted", "inherited", "default" };
+    for (size_t i = 0; word && i < sizeof known / sizeof *known; i++)
+        if (strcmp(word, known[i]) == 0)
+            return true;
+    return false;
+}
+
 static void provenance(struct adp_item *item, const struct adp_part *part)
 {
     size_t said = 0, used = 0;
     for (size_t i = 0; i < part->n_params; i++) {
         const struct adp_part_param *param = &part->params[i];
-        said += param->provenance != NULL;
-        add_fact(item, param->name, param->provenance != NULL, "%s",
-                 param->provenance ? param->provenance : "no provenance");
-        if (!param->provenance && used < sizeof item->fact)
+        bool known = is_provenance(param->provenance);
+        said += known;
+        add_fact(item, param->name, known, known ? "%s" : "no provenance%s%.40s",
+                 known               ? param->provenance
+                 : param->provenance ? ": not one is "
+                                     : "",
+                 param->provenance ? param->provenance : "");
+        if (!known && used < sizeof item->fact)
             used += (size_t)snprintf(item->fact + used, sizeof item->fact - used, "%s%s",
                                      used ? ", " : "no provenance: ", param->name);
     }
@@ -225,7 +265,7 @@ static void metric(struct adp_item *item, const struct adp_run *run)
 
 static void add_text(struct adp_item *item, const char *name, const char *text)
 {
-    add_fact(item, name, text && *text, "%s", text && *text ? text : "not said");
+    add_fact(item, name, says(text), "%s", says(text) ? text : "not said");
 }
 
 /* The policy that is flagged as the baseline of this experiment, among the runs read. */
@@ -262,7 +302,7 @@ static void configuration(struct adp_item *item, const struct adp_tally *tally,
     else
         add_fact(item, "offered load", true, "%" PRIu64 " requests at %s/s", run->offered,
                  adp_page_number(run->rate).text);
-    add_text(item, "SLO", d->slo && strcmp(d->slo, "{}") != 0 ? d->slo : NULL);
+    add_text(item, "SLO", d->slo);
     add_fact(item, "baseline", baseline, "%s",
              baseline ? baseline : "no run of this experiment that was read is one");
     for (size_t i = 0; i < item->n_facts; i++)

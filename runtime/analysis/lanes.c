@@ -19,6 +19,7 @@ struct adp_lane_seen {
     struct adp_key key;  /* instance, lane */
     struct spans held;   /* records that can stand in one place only */
     struct spans filled; /* snapshots, and what is accounted for as dropped */
+    struct spans lost;   /* the latter, again: a line that says so may stand twice */
 };
 
 void adp_lanes_finish(struct adp_lanes *lanes)
@@ -26,6 +27,7 @@ void adp_lanes_finish(struct adp_lanes *lanes)
     for (size_t i = 0; i < lanes->n; i++) {
         free(lanes->lanes[i].held.at);
         free(lanes->lanes[i].filled.at);
+        free(lanes->lanes[i].lost.at);
     }
     free(lanes->lanes);
     adp_index_finish(&lanes->by_key);
@@ -76,7 +78,6 @@ int adp_lanes_seen(struct adp_lanes *lanes, uint64_t instance, int64_t lane, int
 int adp_lanes_dropped(struct adp_lanes *lanes, uint64_t instance, int64_t lane,
                       int64_t seq, uint64_t count)
 {
-    lanes->dropped += count;
     lanes->damaged += !count;
     if (lane < 0 || seq < 0 || !count) {
         lanes->loose += count;
@@ -85,7 +86,7 @@ int adp_lanes_dropped(struct adp_lanes *lanes, uint64_t instance, int64_t lane,
     struct adp_lane_seen *seen =
         lane_of(lanes, (struct adp_key) { instance, (uint64_t)lane });
     struct span span = { (uint64_t)seq, (uint64_t)seq + count };
-    return seen ? put(&seen->filled, span) : ADP_ENOMEM;
+    return seen && !put(&seen->filled, span) && !put(&seen->lost, span) ? 0 : ADP_ENOMEM;
 }
 
 static int put_all(struct spans *into, const struct spans *from)
@@ -99,12 +100,12 @@ static int put_all(struct spans *into, const struct spans *from)
 int adp_lanes_merge(struct adp_lanes *into, const struct adp_lanes *from)
 {
     into->loose += from->loose;
-    into->dropped += from->dropped;
     into->damaged += from->damaged;
     for (size_t i = 0; i < from->n; i++) {
         const struct adp_lane_seen *lane = &from->lanes[i];
         struct adp_lane_seen *to = lane_of(into, lane->key);
-        if (!to || put_all(&to->held, &lane->held) || put_all(&to->filled, &lane->filled))
+        if (!to || put_all(&to->held, &lane->held) ||
+            put_all(&to->filled, &lane->filled) || put_all(&to->lost, &lane->lost))
             return ADP_ENOMEM;
     }
     return 0;
@@ -152,16 +153,37 @@ static uint64_t gaps(const struct spans *held, const struct spans *filled)
     return missing;
 }
 
+/* Numbers in `spans`, sorted, each once, and not in `known`, settled. NULL: nothing is known. */
+static uint64_t beyond(const struct spans *spans, const struct spans *known)
+{
+    uint64_t next = 0, n = 0;
+    for (size_t i = 0, k = 0; i < spans->n; i++) {
+        uint64_t from = spans->at[i].from > next ? spans->at[i].from : next;
+        uint64_t past = spans->at[i].past;
+        if (past <= from)
+            continue;
+        next = past;
+        n += past - from;
+        while (known && k < known->n && known->at[k].past <= from)
+            k++;
+        for (size_t j = k; known && j < known->n && known->at[j].from < past; j++)
+            n -= (known->at[j].past < past ? known->at[j].past : past) -
+                 (known->at[j].from > from ? known->at[j].from : from);
+    }
+    return n;
+}
+
 struct adp_lanes_loss adp_lanes_loss(struct adp_lanes *lanes)
 {
-    struct adp_lanes_loss loss = { .recorded = lanes->dropped,
-                                   .damaged = lanes->damaged };
+    struct adp_lanes_loss loss = { .recorded = lanes->loose, .damaged = lanes->damaged };
     for (size_t i = 0; i < lanes->n; i++) {
         struct adp_lane_seen *lane = &lanes->lanes[i];
         sort(&lane->held);
         sort(&lane->filled);
         loss.unrecorded += gaps(&lane->held, &lane->filled);
         loss.repeated += repeats(&lane->held);
+        sort(&lane->lost);
+        loss.recorded += beyond(&lane->lost, NULL);
     }
     loss.unrecorded -= loss.unrecorded < lanes->loose ? loss.unrecorded : lanes->loose;
     return loss;
@@ -191,6 +213,85 @@ bool adp_lanes_overlap(struct adp_lanes *a, struct adp_lanes *b)
         if (spans_overlap(&a->lanes[i].held, &b->lanes[*at].held))
             return true;
     }
+    return false;
+}
+
+static void join(struct spans *spans)
+{
+    size_t n = 0;
+    sort(spans);
+    for (size_t i = 0; i < spans->n; i++) {
+        struct span span = spans->at[i];
+        if (!n || span.from > spans->at[n - 1].past)
+            spans->at[n++] = span;
+        else if (span.past > spans->at[n - 1].past)
+            spans->at[n - 1].past = span.past;
+    }
+    spans->n = n;
+}
+
+void adp_lanes_settle(struct adp_lanes *lanes)
+{
+    for (size_t i = 0; i < lanes->n; i++) {
+        join(&lanes->lanes[i].held);
+        join(&lanes->lanes[i].filled);
+    }
+}
+
+/* NULL: nothing of the lane is there, or its writer has no name and may be anybody. */
+static const struct spans *spans_of(const struct adp_lanes *lanes, struct adp_key key,
+                                    bool again)
+{
+    const uint32_t *at = key.high ? adp_index_find(&lanes->by_key, key) : NULL;
+    if (!at)
+        return NULL;
+    return again ? &lanes->lanes[*at].filled : &lanes->lanes[*at].held;
+}
+
+bool adp_lanes_hold(const struct adp_lanes *lanes, uint64_t instance, int64_t lane,
+                    int64_t seq, bool again)
+{
+    const struct spans *spans =
+        spans_of(lanes, (struct adp_key) { instance, (uint64_t)lane }, again);
+    size_t low = 0, high = spans ? spans->n : 0;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (spans->at[middle].past <= (uint64_t)seq)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return spans && low < spans->n && spans->at[low].from <= (uint64_t)seq;
+}
+
+uint64_t adp_lanes_beyond(struct adp_lanes *lanes, const struct adp_lanes *known,
+                          bool again)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < lanes->n; i++) {
+        struct adp_lane_seen *lane = &lanes->lanes[i];
+        struct spans *spans = again ? &lane->filled : &lane->held;
+        sort(spans);
+        n += beyond(spans, spans_of(known, lane->key, again));
+    }
+    return n;
+}
+
+int adp_lanes_enter(const struct adp_lanes *lanes, struct adp_index *writers)
+{
+    bool is_new;
+    for (size_t i = 0; i < lanes->n; i++)
+        if (lanes->lanes[i].key.high &&
+            !adp_index_at(writers, lanes->lanes[i].key, &is_new))
+            return ADP_ENOMEM;
+    return 0;
+}
+
+bool adp_lanes_any_entered(const struct adp_lanes *lanes, const struct adp_index *writers)
+{
+    for (size_t i = 0; i < lanes->n; i++)
+        if (adp_index_find(writers, lanes->lanes[i].key))
+            return true;
     return false;
 }
 

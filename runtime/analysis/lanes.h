@@ -16,7 +16,6 @@ struct adp_lanes {
     size_t n, cap;
     struct adp_index by_key;
     uint64_t loose;   /* records dropped of a lane, or at a place, that no line names */
-    uint64_t dropped; /* records that `dropped` lines account for */
     uint64_t damaged; /* queues given up; how many records that cost is not known */
 };
 
@@ -41,6 +40,20 @@ int adp_lanes_merge(struct adp_lanes *into, const struct adp_lanes *from);
 struct adp_lanes_loss adp_lanes_loss(struct adp_lanes *lanes);
 /* Does some writer's record stand in both, snapshots apart? Sorts both. */
 bool adp_lanes_overlap(struct adp_lanes *a, struct adp_lanes *b);
+/* Puts what is here in order and together: for asking. Who stands twice is forgotten. */
+void adp_lanes_settle(struct adp_lanes *lanes);
+/* Is the record here? The lanes are settled; `again` as in adp_lanes_seen. */
+bool adp_lanes_hold(const struct adp_lanes *lanes, uint64_t instance, int64_t lane,
+                    int64_t seq, bool again);
+/* How many records of `lanes` are not in `known`, which is settled: those that can stand in one
+ * place only, or with `again` the others. Sorts `lanes`. */
+uint64_t adp_lanes_beyond(struct adp_lanes *lanes, const struct adp_lanes *known,
+                          bool again);
+/* Enters every named writer into `writers`: for telling at once that two have none in common.
+ * 0 or ADP_ENOMEM. */
+int adp_lanes_enter(const struct adp_lanes *lanes, struct adp_index *writers);
+bool adp_lanes_any_entered(const struct adp_lanes *lanes,
+                           const struct adp_index *writers);
 /* Did some named process write in both? */
 bool adp_lanes_share_writer(const struct adp_lanes *a, const struct adp_lanes *b);
 

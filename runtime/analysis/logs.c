@@ -309,8 +309,9 @@ enum {
 struct slice {
     size_t path;
     uint64_t from, to;
-    bool whole, last;        /* all of its file; the last of it */
-    struct adp_tally *tally; /* owned */
+    bool whole, last;              /* all of its file; the last of it */
+    const struct adp_lanes *known; /* borrowed: records to be left out; NULL: none */
+    struct adp_tally *tally;       /* owned */
     bool done, ours;
     int code; /* of the file: it cannot be read */
     struct adp_error why;
@@ -371,7 +372,7 @@ static int read_line(struct adp_reader *reader, struct adp_tally *tally, uint32_
 static void tell(struct reading *r, uint64_t bytes)
 {
     const struct adp_progress *progress = r->list->progress;
-    if (!progress)
+    if (!progress || !bytes)
         return;
     pthread_mutex_lock(&r->lock);
     r->told += bytes;
@@ -396,12 +397,12 @@ static int read_lines(struct reading *r, struct slice *slice, struct adp_reader 
         others += !read && !blank(&line);
         if (found && !ours && others == SNIFF)
             break;
-        if (adp_lines_taken(lines) - told >= TELL_EVERY) {
+        if (!slice->known && adp_lines_taken(lines) - told >= TELL_EVERY) {
             tell(r, adp_lines_taken(lines) - told);
             told = adp_lines_taken(lines);
         }
     }
-    tell(r, adp_lines_taken(lines) - told);
+    tell(r, slice->known ? 0 : adp_lines_taken(lines) - told);
     slice->ours = ours || !found || !others;
     if (!e && adp_lines_is_damaged(lines))
         adp_tally_corrupt(slice->tally, file, ADP_CORRUPT_PACKED);
@@ -426,6 +427,8 @@ static int read_slice(struct reading *r, struct slice *slice, struct adp_reader 
     struct adp_error why = { 0 };
     slice->tally = adp_tally_branch(r->tally);
     int e = ADP_ENOMEM;
+    if (slice->tally)
+        adp_tally_leave_out(slice->tally, slice->known);
     if (lines && slice->tally && !adp_tally_file(slice->tally, path, &file))
         e = read_lines(r, slice, reader, lines, file, &why);
     if (e && why.code) {
@@ -441,17 +444,63 @@ static int read_slice(struct reading *r, struct slice *slice, struct adp_reader 
 /* ---- merging, in order ----------------------------------------------------------------
  */
 
-/* All slices of the file are merged: is it wanted? Takes the file's tally. */
-static int merge_file_take(struct reading *r, struct adp_log_path *path,
-                           struct adp_tally *file)
+static bool is_regular(const char *path)
 {
+    struct stat st;
+    return strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+/* Reads a file once more, without the records that are known; `*file` is replaced. */
+static int read_again(struct reading *r, size_t path, const struct adp_lanes *known,
+                      struct adp_tally **file)
+{
+    struct slice slice = { .path = path, .whole = true, .last = true, .known = known };
+    struct adp_reader *reader = adp_reader_create();
+    int e = reader ? read_slice(r, &slice, reader) : ADP_ENOMEM;
+    adp_reader_destroy(reader);
+    if (!e && slice.code) {
+        r->why = slice.why;
+        e = slice.code;
+    }
+    if (e) {
+        adp_tally_destroy(slice.tally);
+        return e;
+    }
+    adp_tally_leave_out(slice.tally, NULL);
+    adp_tally_destroy(*file);
+    *file = slice.tally;
+    return 0;
+}
+
+/* All slices of the file are merged: is it wanted? Takes the file's tally. A file that shares
+ * some of its records with those before it is read once more, for the others; what is no file
+ * cannot be, and nor need one that has nothing else: finishing finds both. */
+static int merge_file_take(struct reading *r, size_t number, struct adp_tally *file)
+{
+    struct adp_log_path *path = &r->list->paths[number];
+    struct adp_lanes known = { 0 };
+    uint32_t known_in = ADP_NO_RUN;
     path->read = true;
     if (r->choose && !r->choose(file, r->context)) {
         adp_tally_destroy(file);
         return 0;
     }
-    int e = adp_tally_merge_take(r->tally, file);
-    return e ? e : adp_tally_file(r->tally, path->path, &path->file);
+    int e = adp_tally_find_known(r->tally, file, &known, &known_in);
+    bool again = !e && known_in != ADP_NO_RUN && adp_tally_has_more(file, &known) &&
+                 is_regular(path->path);
+    if (again)
+        e = read_again(r, number, &known, &file);
+    adp_lanes_finish(&known);
+    if (e) {
+        adp_tally_destroy(file);
+        return e;
+    }
+    e = adp_tally_merge_take(r->tally, file);
+    if (!e)
+        e = adp_tally_file(r->tally, path->path, &path->file);
+    if (!e && again)
+        adp_tally_note_known(r->tally, path->file, known_in);
+    return e;
 }
 
 /* The file cannot be read, or is not ours. */
@@ -493,7 +542,7 @@ static int merge_slice(struct reading *r, struct slice *slice)
     if (e || r->dropped || !file)
         adp_tally_destroy(file);
     else
-        e = merge_file_take(r, &r->list->paths[slice->path], file);
+        e = merge_file_take(r, slice->path, file);
     r->dropped = false;
     return e;
 }

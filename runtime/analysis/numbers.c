@@ -180,3 +180,19 @@ int adp_numbers_ranks(struct adp_store *store, const struct adp_numbers *sample,
     free(counts);
     return e;
 }
+
+int adp_numbers_within(struct adp_store *store, const struct adp_numbers *sample,
+                       const double *points, size_t n, uint64_t *ret)
+{
+    int e;
+    memset(ret, 0, n * sizeof *ret);
+    struct adp_walk walk = adp_walk_of(store, &sample->pile, sizeof(double));
+    while ((e = adp_walk_next(&walk)) > 0) {
+        const double *values = walk.items;
+        for (uint32_t i = 0; i < walk.n; i++)
+            for (size_t k = 0; k < n; k++)
+                ret[k] += values[i] <= points[k];
+    }
+    adp_walk_finish(&walk);
+    return e;
+}

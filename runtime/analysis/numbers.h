@@ -39,6 +39,9 @@ int adp_numbers_merge(struct adp_store *store, struct adp_numbers *into,
  * none. n <= ADP_NUMBERS_RANKS. 0, ADP_ENOMEM, ADP_EIO. */
 int adp_numbers_ranks(struct adp_store *store, const struct adp_numbers *sample,
                       const double *shares, size_t n, double *ret);
+/* How many values do not exceed each of the `n` points: one walk. 0, ADP_ENOMEM, ADP_EIO. */
+int adp_numbers_within(struct adp_store *store, const struct adp_numbers *sample,
+                       const double *points, size_t n, uint64_t *ret);
 /* NaN when there is none. */
 double adp_numbers_min(const struct adp_numbers *sample);
 double adp_numbers_max(const struct adp_numbers *sample);

@@ -42,7 +42,7 @@ bool adp_reaching_of(const struct adp_run *run, struct adp_reaching *ret)
     if (!adp_reach_known(&r.reach))
         return false;
     r.ceiling = adp_reach_ceiling(&r.reach);
-    if (kv && kv->max > r.ceiling)
+    if (kv && adp_reach_is_passed(&r.reach, kv->max))
         r.passed = kv->max;
     *ret = r;
     return true;
@@ -80,17 +80,18 @@ bool adp_reaching_words(const struct adp_run *run, const struct adp_part_gate *g
     if (!is_upward(gate) || !adp_reaching_of(run, &r) ||
         !adp_reach_is_short_of(&r.reach, gate->threshold, gate->op == ADP_GT))
         return false;
-    adp_reach_why(&r.reach, gate->threshold, why);
+    bool strict = gate->op == ADP_GT;
+    const char *verb = strict ? "exceed" : "reach";
+    adp_reach_why(&r.reach, gate->threshold, strict, why);
     if (isnan(r.passed))
-        snprintf(to, ADP_REACHING_WORDS, GATED " cannot reach %s: %s (%s%s)",
+        snprintf(to, ADP_REACHING_WORDS, GATED " cannot %s %s: %s (%s%s)", verb,
                  adp_page_exact(gate->threshold).text, why, where_from(&r),
                  r.open_ended ? ", without what some may generate" : "");
     else
         snprintf(to, ADP_REACHING_WORDS,
-                 "By capacity " GATED
-                 " could not reach %s, yet it was %s, above the most "
+                 "By capacity " GATED " could not %s %s, yet it was %s, above the most "
                  "that there can be: %s (%s), so one of these is wrong",
-                 adp_page_exact(gate->threshold).text, adp_page_number(r.passed).text,
-                 why, where_from(&r));
+                 verb, adp_page_exact(gate->threshold).text,
+                 adp_page_number(r.passed).text, why, where_from(&r));
     return true;
 }

@@ -308,12 +308,25 @@ static double number_of(const element &value)
     return value.get(number) ? NAN : number;
 }
 
-static int64_t count_of(const element &value)
+static const double TOO_MANY =
+    9007199254740992.0; /* 2^53: from here on doubles skip numbers */
+
+static int64_t whole(double number)
 {
-    double number = number_of(value);
-    if (!(number >= 0 && number < 9007199254740992.0) || number != std::floor(number))
+    if (!(number >= 0 && number < TOO_MANY) || number != std::floor(number))
         return -1;
     return static_cast<int64_t>(number);
+}
+
+/* No writer comes that far: such a number is wrong, and reads as a gap as wide as there can be. */
+static int64_t seq_of(double number)
+{
+    return number >= TOO_MANY ? static_cast<int64_t>(TOO_MANY) : whole(number);
+}
+
+static int64_t count_of(const element &value)
+{
+    return whole(number_of(value));
 }
 
 /* 1 or 0 as the value says (the original writes any truth a host gives), -1: neither. */
@@ -621,7 +634,7 @@ static bool take(adp_reader &r, adp_entry &e, seen &has, string_view key,
     else if (key == "lane")
         e.lane = count_of(value);
     else if (key == "seq")
-        e.seq = count_of(value);
+        e.seq = seq_of(number_of(value));
     else if (key == "signals")
         has.signals = take_signals(r, value);
     else if (key == "replicas")
@@ -907,10 +920,7 @@ static string_view word_of(const adp_token &token)
 
 static int64_t count_of(const adp_token &token)
 {
-    double number = number_of(token);
-    return number >= 0 && number < 9007199254740992.0 && number == std::floor(number)
-               ? static_cast<int64_t>(number)
-               : -1;
+    return whole(number_of(token));
 }
 
 static int truth_of(const adp_token &token)
@@ -931,7 +941,7 @@ static bool put(adp_entry &e, int target, const adp_token &token)
         e.lane = count_of(token);
         return true;
     case TO_SEQ:
-        e.seq = count_of(token);
+        e.seq = seq_of(number_of(token));
         return true;
     case TO_REQUEST_ID:
         return text_of(token, &e.request_id);

@@ -120,6 +120,30 @@ static bool check_items(const struct adp_tally *tally, const struct adp_run *run
     return good;
 }
 
+/* Was something given that is this run's by name, and is counted nowhere? */
+static bool check_left_out(const struct adp_tally *tally, const struct adp_run *run,
+                           FILE *why)
+{
+    size_t n, n_again;
+    const struct adp_run *runs = adp_tally_runs(tally, &n);
+    const struct adp_log_file *files = adp_tally_files(tally, &n);
+    const struct adp_again *again = adp_tally_again(tally, &n_again);
+    bool good = true;
+    for (size_t i = 0; i < n_again; i++) {
+        if (&runs[again[i].run] != run || !again[i].left_out)
+            continue;
+        good = false;
+        if (!why)
+            continue;
+        put_name(why, run);
+        adp_page_put(why, ": %" PRIu64 " %s of %s %s left out\n", again[i].left_out,
+                     adp_page_plural(again[i].left_out, "record", "records"),
+                     files[again[i].file].path,
+                     adp_page_plural(again[i].left_out, "is", "are"));
+    }
+    return good;
+}
+
 bool adp_report_check(const struct adp_report *report, FILE *why)
 {
     size_t n;
@@ -135,10 +159,13 @@ bool adp_report_check(const struct adp_report *report, FILE *why)
         }
         if (run->loss.unrecorded && why) {
             put_name(why, run);
-            adp_page_put(why, ": %" PRIu64 " records are missing unrecorded\n",
-                         run->loss.unrecorded);
+            adp_page_put(
+                why, ": %" PRIu64 " %s missing unrecorded\n", run->loss.unrecorded,
+                adp_page_plural(run->loss.unrecorded, "record is", "records are"));
         }
         good &= claim && !run->loss.unrecorded;
+        if (!check_left_out(report->tally, run, why))
+            good = false;
         if (run->decided && !check_items(report->tally, run, why))
             good = false;
     }
@@ -277,7 +304,7 @@ static void print_would(FILE *to, const struct adp_part *part,
     if (isnan(gate->would))
         adp_page_wrap(to, 2, 4,
                       "No threshold on %s would have fired rule %" PRIu32
-                      ": its other gates never held.",
+                      ": its other gates held on no decision on which it was read.",
                       gate->signal, gate->rule);
     else
         adp_page_wrap(to, 2, 4, "The %s threshold on %s that would have fired%s is %s%s.",
@@ -515,11 +542,25 @@ static void print_did(FILE *to, const struct adp_run *run)
         print_would_do(to, run);
         return;
     }
+    if (adp_part_is_shadow(run->part)) {
+        adp_page_heading(to, "WHAT IT WOULD HAVE DONE");
+        adp_page_put(to, "  refused %s of %" PRIu64 " offered; it is a shadow\n",
+                     adp_page_percent(share(run->unheeded, run->offered)).text,
+                     run->offered);
+        print_reasons(to, run);
+        print_groups(to, "tenant", run->tenants, run->n_tenants);
+        print_groups(to, "priority", run->priorities, run->n_priorities);
+        return;
+    }
     adp_page_heading(to, "WHAT IT DID");
-    adp_page_put(to, "  admitted %s, rejected %s, deferred %s of %" PRIu64 " offered\n",
+    adp_page_put(to, "  admitted %s, rejected %s, deferred %s",
                  adp_page_percent(share(run->admitted, run->offered)).text,
                  adp_page_percent(share(run->refused - run->deferred, run->offered)).text,
-                 adp_page_percent(share(run->deferred, run->offered)).text, run->offered);
+                 adp_page_percent(share(run->deferred, run->offered)).text);
+    if (run->refused_by_fault)
+        adp_page_put(to, ", by a fault %s",
+                     adp_page_percent(share(run->refused_by_fault, run->offered)).text);
+    adp_page_put(to, " of %" PRIu64 " offered\n", run->offered);
     print_reasons(to, run);
     print_groups(to, "tenant", run->tenants, run->n_tenants);
     print_groups(to, "priority", run->priorities, run->n_priorities);
@@ -534,20 +575,25 @@ static void print_cost(FILE *to, const struct adp_run *run,
         return;
     adp_page_heading(to, "WHAT IT COST");
     print_caveats(to, caveats);
-    adp_page_put(
-        to, "  offered %" PRIu64 ", admitted %" PRIu64 ", refused %" PRIu64 "%s%s%s\n",
-        run->offered, run->admitted, run->refused,
-        isnan(run->rate) ? "" : "; offered at ",
-        isnan(run->rate) ? "" : adp_page_number(run->rate).text,
-        isnan(run->rate) ? "" : " requests/s");
+    const char *words = adp_part_is_shadow(run->part)
+                            ? "offered %" PRIu64 "; the governing policy let %" PRIu64
+                              " through and refused %" PRIu64 "%s%s%s"
+                            : "offered %" PRIu64 ", admitted %" PRIu64
+                              ", refused %" PRIu64 "%s%s%s";
+    adp_page_wrap(to, 2, 4, words, run->offered, run->admitted - run->withheld,
+                  adp_part_is_shadow(run->part) ? run->withheld : run->refused,
+                  isnan(run->rate) ? "" : "; offered at ",
+                  isnan(run->rate) ? "" : adp_page_number(run->rate).text,
+                  isnan(run->rate) ? "" : " requests/s");
     if (run->refused_by_fault)
         adp_page_put(to, "  refused by a fault %" PRIu64 "\n", run->refused_by_fault);
     if (run->cancelled || run->failed)
         adp_page_wrap(to, 2, 4,
                       "%" PRIu64 " of %" PRIu64 " served %s an outcome; of these %" PRIu64
                       " cancelled, %" PRIu64 " failed",
-                      run->answered, run->admitted,
-                      adp_page_plural(run->admitted, "request has", "requests have"),
+                      run->answered, run->admitted - run->withheld,
+                      adp_page_plural(run->admitted - run->withheld, "request has",
+                                      "requests have"),
                       run->cancelled, run->failed);
     if (run->ttft_n)
         adp_page_put(

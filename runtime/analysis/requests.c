@@ -284,16 +284,87 @@ static int judge(struct adp_store *store, struct adp_requests *requests,
                                outcome->number);
 }
 
+/* Was it refused where it was decided: by itself, or by the policy beside which it was a shadow? */
+static bool turned_away(const struct adp_event *decision)
+{
+    return told_to_refuse(decision) || decision->refused;
+}
+
+/* A decision without a number or a handle that says the same of the same time as the one before:
+ * its line was copied. */
+static bool is_twin(const struct adp_event *before, const struct adp_event *decision)
+{
+    return !before->handle && !decision->handle && before->number == decision->number &&
+           before->owner == decision->owner && before->verdict == decision->verdict &&
+           before->reason == decision->reason;
+}
+
 /* How often the request was let through. A record that stands twice is one attempt. */
 static size_t attempts_of(const struct adp_event *const *decisions, size_t n)
 {
     size_t attempts = 0;
     for (size_t i = 0; i < n; i++) {
         bool again =
-            i && decisions[i]->handle && decisions[i]->handle == decisions[i - 1]->handle;
-        attempts += !told_to_refuse(decisions[i]) && !again;
+            i &&
+            ((decisions[i]->handle && decisions[i]->handle == decisions[i - 1]->handle) ||
+             is_twin(decisions[i - 1], decisions[i]));
+        attempts += !turned_away(decisions[i]) && !again;
     }
     return attempts;
+}
+
+/* What an outcome of a request says of whose it is. */
+enum whose {
+    SERVED,  /* an attempt's that was let through */
+    REFUSED, /* a refused one's */
+    LIKELY, /* told by its place alone: a refused one's, though it reads like a served one's */
+    BARELY =
+        4 /* told by its place alone: a served one's, though it reads like a refused one's */
+};
+
+static enum whose whose(const struct adp_event *outcome)
+{
+    bool like_served = !isnan(outcome->number) || outcome->ok == 1;
+    if (!outcome->placed)
+        return outcome->refused ? REFUSED : SERVED;
+    if (outcome->refused)
+        return like_served ? LIKELY : REFUSED;
+    return like_served ? SERVED : BARELY;
+}
+
+/* Of more outcomes than attempts, told by place: those that are the refused ones' after all. */
+struct surplus {
+    size_t barely, likely;
+};
+
+static struct surplus surplus_of(const struct adp_event *const *outcomes, size_t n,
+                                 size_t attempts)
+{
+    struct surplus have = { 0, 0 };
+    size_t own = 0;
+    for (size_t i = 0; i < n; i++) {
+        enum whose of = whose(outcomes[i]);
+        own += of != REFUSED;
+        have.barely += of == BARELY;
+        have.likely += of == LIKELY;
+    }
+    size_t most = own > attempts ? own - attempts : 0;
+    if (have.barely > most)
+        have.barely = most;
+    if (have.likely > most - have.barely)
+        have.likely = most - have.barely;
+    return have;
+}
+
+/* Is it a refused attempt's? Only where there is one is it asked. */
+static bool is_refused_ones(const struct adp_event *outcome, struct surplus *left)
+{
+    enum whose of = whose(outcome);
+    size_t *spare = of == BARELY ? &left->barely : of == LIKELY ? &left->likely : NULL;
+    if (!spare || !*spare)
+        return of == REFUSED;
+    --*spare;
+    return true;
 }
 
 /* An admitted request may have been admitted more than once (retries); each attempt has
@@ -303,11 +374,21 @@ static int serve(struct adp_store *store, struct adp_requests *requests,
                  const struct adp_event *const *outcomes, size_t n_outcomes)
 {
     size_t attempts = attempts_of(decisions, n_decisions), kept = 0;
+    struct surplus left = { 0, 0 };
+    bool refusals = false;
     const struct adp_event *final = decisions[n_decisions - 1];
     uint64_t last = final->handle;
     const struct adp_event *used = NULL, *before = NULL;
+    for (size_t i = 0; i < n_decisions; i++)
+        refusals |= turned_away(decisions[i]);
+    if (refusals)
+        left = surplus_of(outcomes, n_outcomes, attempts);
     for (size_t i = 0; i < n_outcomes; i++) {
         const struct adp_event *outcome = outcomes[i];
+        if (refusals && is_refused_ones(outcome, &left)) {
+            requests->run->refused_outcomes++;
+            continue;
+        }
         bool again = before && outcome->handle && outcome->handle == before->handle;
         if (again || kept == attempts) {
             requests->run->duplicates++;
@@ -318,6 +399,7 @@ static int serve(struct adp_store *store, struct adp_requests *requests,
         if (!used || !last || used->handle != last)
             used = outcome;
     }
+    requests->run->withheld += !used && final->refused;
     return used ? judge(store, requests, final, used) : 0;
 }
 
@@ -336,6 +418,8 @@ static int settle(struct adp_store *store, struct adp_requests *requests,
     struct adp_run *run = requests->run;
     const struct adp_event *last = decisions[n_decisions - 1];
     bool own = last->verdict != ADP_ADMIT && !last->fault;
+    for (size_t i = 1; i < n_decisions; i++)
+        run->twins += is_twin(decisions[i - 1], decisions[i]);
     run->offered++;
     run->arms[last->enforced].offered++;
     run->arms[last->enforced].refusals += own;
@@ -465,31 +549,38 @@ static int list_decisions(struct worker *s, const struct adp_event *group, size_
     return 0;
 }
 
+static bool call_refused(const struct worker *s, size_t call)
+{
+    for (size_t k = call; k < s->n_decisions && s->calls[k] == call; k++)
+        if (told_to_refuse(s->decisions[k].event))
+            return true;
+    return false;
+}
+
 /* The call an outcome belongs to; `passed` decisions stand before it. */
-static size_t call_of(const struct worker *s, const struct adp_event *outcome,
-                      size_t passed)
+static size_t call_of(const struct worker *s, struct adp_event *outcome, size_t passed)
 {
     struct named wanted = { outcome->handle, { 0, 0 } };
     const struct named *found =
         outcome->handle
             ? bsearch(&wanted, s->handles, s->n_decisions, sizeof wanted, by_handle)
             : NULL;
-    if (found)
-        return s->calls[found->key.low];
-    return s->calls[passed ? passed - 1 : 0];
+    outcome->placed = !found;
+    return s->calls[found ? found->key.low : passed ? passed - 1 : 0];
 }
 
-/* Shows each outcome to every run of its call. */
-static int list_outcomes(struct worker *s, const struct adp_event *group, size_t n)
+/* Shows each outcome to every run of its call, and says of all whether that was refused. */
+static int list_outcomes(struct worker *s, struct adp_event *group, size_t n)
 {
     size_t passed = 0;
     s->n_outcomes = 0;
     for (size_t i = 0; i < n; i++) {
         if (group[i].verdict) {
-            passed++;
+            group[i].refused = call_refused(s, s->calls[passed++]);
             continue;
         }
         size_t call = call_of(s, &group[i], passed);
+        group[i].refused = call_refused(s, call);
         for (size_t k = call; k < s->n_decisions && s->calls[k] == call; k++)
             if (see(&s->outcomes, &s->n_outcomes, &s->cap_outcomes,
                     (struct seen) { &group[i], s->decisions[k].run, i }))
@@ -561,7 +652,7 @@ static int settle_one(struct worker *s, const struct adp_event *group, size_t n,
 }
 
 /* Events of one request of one log, in order of place. */
-static int settle_group(struct worker *s, const struct adp_event *group, size_t n)
+static int settle_group(struct worker *s, struct adp_event *group, size_t n)
 {
     size_t decisions = 0, decision = 0;
     for (size_t i = 0; i < n; i++)
@@ -813,6 +904,8 @@ static void absorb_counts(struct adp_run *into, const struct adp_run *from)
     into->disagreed += from->disagreed;
     into->duplicates += from->duplicates;
     into->refused_outcomes += from->refused_outcomes;
+    into->withheld += from->withheld;
+    into->twins += from->twins;
     for (int arm = 0; arm < ADP_ARMS; arm++) {
         into->arms[arm].offered += from->arms[arm].offered;
         into->arms[arm].refusals += from->arms[arm].refusals;

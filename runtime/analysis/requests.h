@@ -12,7 +12,11 @@
  *  2. without a handle, the decision of the same request id that stands nearest before it
  *     in its log, or, when none does, nearest after: lanes are written one after another,
  *     so an outcome may come first.
- *     With a decision go those of the same call: the shadows, and any of the same handle. */
+ *     With a decision go those of the same call: the shadows, and any of the same handle.
+ *
+ * An outcome of a call in which the host was told to refuse is counted as such and adds nothing.
+ * A place says less than a handle: told by it alone, an outcome with a TTFT, or ok, is taken for
+ * one of the served attempts all the same, unless these have outcomes without it. */
 #ifndef ADP_ANALYSIS_REQUESTS_H
 #define ADP_ANALYSIS_REQUESTS_H
 
@@ -36,6 +40,10 @@ struct adp_event {
     bool enforced : 1, fault : 1, shadow : 1;
     bool by_handle : 1; /* outcome: its key is that of the handle, its request id being
                            unknown */
+    /* Found in joining, of a request that was decided more than once: */
+    bool
+        refused : 1; /* the host was told to refuse in this call, the decision's or outcome's */
+    bool placed : 1; /* outcome: its call was told by its place alone */
 };
 
 enum { ADP_EVENT_PILES = 16 };

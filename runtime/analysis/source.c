@@ -33,8 +33,17 @@ static const struct {
     enum form form;
 } forms[] = { { { 0x1f, 0x8b }, 2, GZIP }, { { 0x28, 0xb5, 0x2f, 0xfd }, 4, ZSTANDARD } };
 
+/* A frame that holds nothing of the text, as pzstd and others put first: 0x184D2A50 to …5F. */
+static bool is_skippable(const unsigned char *first, size_t len)
+{
+    return len >= 4 && (first[0] & 0xf0) == 0x50 && first[1] == 0x2a &&
+           first[2] == 0x4d && first[3] == 0x18;
+}
+
 static enum form form_of(const void *first, size_t len)
 {
+    if (is_skippable(first, len))
+        return ZSTANDARD;
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
         if (len >= forms[i].len && memcmp(first, forms[i].magic, forms[i].len) == 0)
             return forms[i].form;

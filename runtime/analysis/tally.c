@@ -38,6 +38,7 @@ struct adp_tally {
     struct adp_log_file *files;
     size_t n_files, cap_files;
     struct adp_index file_by_name;
+    struct adp_index writers; /* of what was merged; the numbers say nothing */
 
     struct adp_part **parts; /* owned, each */
     size_t n_parts, cap_parts;
@@ -50,6 +51,7 @@ struct adp_tally {
     struct words reasons, tenants, priorities;
     struct recent recent[RECENT];
     bool arms_apart;
+    const struct adp_lanes *known; /* borrowed: records to be left out; or NULL */
 
     /* From finish on */
     struct adp_run *runs;
@@ -160,6 +162,7 @@ void adp_tally_destroy(struct adp_tally *tally)
     adp_events_finish(tally->store, &tally->events);
     adp_store_release(tally->store);
     adp_index_finish(&tally->file_by_name);
+    adp_index_finish(&tally->writers);
     adp_index_finish(&tally->part_by_key);
     free(tally);
 }
@@ -184,8 +187,9 @@ int adp_tally_file(struct adp_tally *tally, const char *path, uint32_t *ret)
     }
     if (is_new) {
         *at = (uint32_t)tally->n_files;
-        files[tally->n_files++] =
-            (struct adp_log_file) { .path = name, .last_at = NAN, .least_capacity = NAN };
+        files[tally->n_files++] = (struct adp_log_file) {
+            .path = name, .last_at = NAN, .least_capacity = NAN, .known_in = ADP_NO_RUN
+        };
     } else {
         free(name);
     }
@@ -360,6 +364,14 @@ static int add_state(struct adp_tally *tally, uint32_t file,
     return adp_part_add(f->state, entry);
 }
 
+static bool is_known(const struct adp_tally *tally, const struct adp_entry *entry,
+                     uint64_t instance)
+{
+    bool again = entry->kind == ADP_ENTRY_STATE || entry->kind == ADP_ENTRY_LOSS;
+    return tally->known && entry->lane >= 0 && entry->seq >= 0 &&
+           adp_lanes_hold(tally->known, instance, entry->lane, entry->seq, again);
+}
+
 int adp_tally_add(struct adp_tally *tally, uint32_t file, uint64_t offset,
                   const struct adp_entry *entry)
 {
@@ -370,6 +382,10 @@ int adp_tally_add(struct adp_tally *tally, uint32_t file, uint64_t offset,
         timed.at = f->last_at;
     f->last_at = timed.at;
     uint64_t instance = adp_text_hash(entry->instance);
+    if (is_known(tally, entry, instance)) {
+        f->known++;
+        return 0;
+    }
     if (entry->lane >= 0 && entry->seq >= 0 && entry->kind != ADP_ENTRY_LOSS &&
         adp_lanes_seen(&f->lanes, instance, entry->lane, entry->seq,
                        entry->kind == ADP_ENTRY_STATE))
@@ -403,6 +419,7 @@ static int merge_file(struct adp_log_file *to, struct adp_log_file *from)
         count->n += more->n;
     }
     to->lines += from->lines;
+    to->known += from->known;
     to->decisions += from->decisions;
     to->outcomes += from->outcomes;
     to->outcome_print += from->outcome_print;
@@ -427,6 +444,8 @@ static int move_files(struct adp_tally *into, struct adp_tally *from, uint32_t *
 {
     for (size_t i = 0; i < from->n_files; i++) {
         int e = adp_tally_file(into, from->files[i].path, &files[i]);
+        if (!e)
+            e = adp_lanes_enter(&from->files[i].lanes, &into->writers);
         if (!e)
             e = merge_file(&into->files[files[i]], &from->files[i]);
         if (e)
@@ -552,6 +571,68 @@ int adp_tally_merge_take(struct adp_tally *into, struct adp_tally *from)
     return e;
 }
 
+/* ---- records that stand in several files ----------------------------------------------
+ */
+
+static bool has_identity(const struct adp_tally *file, struct adp_key identity)
+{
+    for (size_t i = 0; i < file->n_parts; i++)
+        if (file->parts[i]->identity.high == identity.high &&
+            file->parts[i]->identity.low == identity.low)
+            return true;
+    return false;
+}
+
+/* Do both hold decisions of one identity? A piece without decisions may be anybody's. */
+static bool may_share(const struct adp_tally *tally, uint32_t number,
+                      const struct adp_tally *file)
+{
+    if (!tally->files[number].decisions || !file->n_parts)
+        return true;
+    for (size_t i = 0; i < tally->n_parts; i++)
+        if (tally->parts[i]->file == number &&
+            has_identity(file, tally->parts[i]->identity))
+            return true;
+    return false;
+}
+
+int adp_tally_find_known(const struct adp_tally *tally, struct adp_tally *file,
+                         struct adp_lanes *ret, uint32_t *ret_file)
+{
+    struct adp_lanes *lanes = &file->files[0].lanes;
+    *ret_file = ADP_NO_RUN;
+    if (!adp_lanes_any_entered(lanes, &tally->writers))
+        return 0;
+    for (uint32_t i = 0; i < tally->n_files; i++) {
+        struct adp_lanes *others = &tally->files[i].lanes;
+        if (!adp_lanes_overlap(lanes, others) || !may_share(tally, i, file))
+            continue;
+        if (*ret_file == ADP_NO_RUN)
+            *ret_file = i;
+        if (adp_lanes_merge(ret, others))
+            return ADP_ENOMEM;
+    }
+    adp_lanes_settle(ret);
+    return 0;
+}
+
+bool adp_tally_has_more(struct adp_tally *file, const struct adp_lanes *known)
+{
+    struct adp_lanes *lanes = &file->files[0].lanes;
+    return !file->n_parts || adp_lanes_beyond(lanes, known, false) ||
+           adp_lanes_beyond(lanes, known, true);
+}
+
+void adp_tally_leave_out(struct adp_tally *tally, const struct adp_lanes *known)
+{
+    tally->known = known;
+}
+
+void adp_tally_note_known(struct adp_tally *tally, uint32_t file, uint32_t known_in)
+{
+    tally->files[file].known_in = known_in;
+}
+
 /* ---- finishing: parts become runs ----------------------------------------------------
  */
 
@@ -561,14 +642,15 @@ struct group {
     uint32_t next;         /* another run of the same identity; ADP_NO_RUN: none */
 };
 
-static int note_again(struct adp_tally *tally, uint32_t file, uint32_t run, bool copy)
+static int note_again(struct adp_tally *tally, uint32_t file, uint32_t run, bool copy,
+                      uint64_t left_out)
 {
     struct adp_again *again =
         adp_grow(tally->again, &tally->cap_again, tally->n_again + 1, sizeof *again);
     if (!again)
         return ADP_ENOMEM;
     tally->again = again;
-    again[tally->n_again++] = (struct adp_again) { file, run, copy };
+    again[tally->n_again++] = (struct adp_again) { file, run, copy, left_out };
     return 0;
 }
 
@@ -587,7 +669,7 @@ static enum kinship kinship(struct adp_tally *tally, uint32_t run, const uint32_
             continue;
         const struct adp_log_file *a = &tally->files[other->file];
         const struct adp_log_file *b = &tally->files[part->file];
-        shared |= adp_part_share_writer(other, part);
+        shared |= adp_part_share_writer(other, part) || b->known_in == other->file;
         same |= other->lines == part->lines && other->fingerprint == part->fingerprint &&
                 a->outcome_print == b->outcome_print;
         overlap |= adp_lanes_overlap(&tally->files[other->file].lanes,
@@ -596,6 +678,26 @@ static enum kinship kinship(struct adp_tally *tally, uint32_t run, const uint32_
     if (overlap || same)
         return COPY;
     return shared ? MORE : part->run ? AGAIN : ANOTHER;
+}
+
+/* The part is not counted with the run, its own. Of a copy that could not be read twice something
+ * may be left out that is nowhere else. */
+static int leave_out(struct adp_tally *tally, const struct adp_part *part, uint32_t run,
+                     bool copy)
+{
+    struct adp_log_file *file = &tally->files[part->file];
+    struct adp_lanes known = { 0 };
+    uint64_t left_out = copy ? 0 : part->lines;
+    int e = 0;
+    for (size_t i = 0; i < tally->n_parts && !e && copy; i++)
+        if (tally->parts[i]->file != part->file && tally->run_of_part[i] == run &&
+            tally->parts[i]->identity.low == part->identity.low)
+            e = adp_lanes_merge(&known, &tally->files[tally->parts[i]->file].lanes);
+    adp_lanes_settle(&known);
+    if (copy && known.n && !e)
+        left_out = adp_lanes_beyond(&file->lanes, &known, false);
+    adp_lanes_finish(&known);
+    return e ? e : note_again(tally, part->file, run, copy, left_out);
 }
 
 /* Finds the run of the part `placed[n_placed]`, or makes one. `first` maps an identity to
@@ -616,7 +718,7 @@ static int place_part(struct adp_tally *tally, struct adp_index *first,
         if (kin == ANOTHER)
             continue;
         tally->run_of_part[number] = kin == MORE ? *link : ADP_NO_RUN;
-        return kin == MORE ? 0 : note_again(tally, part->file, *link, kin == COPY);
+        return kin == MORE ? 0 : leave_out(tally, part, *link, kin == COPY);
     }
     *link = (uint32_t)tally->n_runs;
     tally->run_of_part[number] = *link;
@@ -745,6 +847,10 @@ static bool continues(const struct adp_tally *tally, const struct adp_log_file *
 static bool fold(struct adp_tally *tally, uint32_t file)
 {
     uint32_t log = ADP_NO_RUN;
+    if (tally->files[file].known_in != ADP_NO_RUN) {
+        join_logs(tally, file, tally->files[file].known_in);
+        return true;
+    }
     for (size_t k = 0; k < tally->n_parts; k++) {
         uint32_t other = log_of(tally, tally->parts[k]->file);
         if (tally->run_of_part[k] == ADP_NO_RUN || other == log ||
@@ -1090,7 +1196,7 @@ static void fill_goodput(struct adp_run *run)
 {
     if (!run->offered)
         run->no_goodput = ADP_GOODPUT_NO_DECISIONS;
-    else if (run->admitted && !run->answered)
+    else if (run->admitted > run->withheld && !run->answered)
         run->no_goodput = ADP_GOODPUT_NO_OUTCOMES;
     else if (run->answered && run->unjudged == run->answered)
         run->no_goodput =

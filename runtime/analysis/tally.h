@@ -33,7 +33,9 @@ struct adp_log_file {
     uint64_t omitted;       /* states whose metrics were left out of the line */
     uint64_t orphans;       /* outcomes of no decision in reach */
     uint64_t outcome_print; /* order-free hash of its outcomes */
-    struct adp_lanes lanes;
+    struct adp_lanes lanes; /* of what is counted */
+    uint64_t known;    /* lines left out, since a file before holds the same records */
+    uint32_t known_in; /* … that file, the first of them; ADP_NO_RUN: none is left out */
     struct adp_part
         *state;     /* owned; what its states say. NULL: none, or it decides too */
     double last_at; /* of the last line that said; NaN */
@@ -84,6 +86,7 @@ enum adp_ground {
     ADP_GROUND_BASELINE,     /* UNKNOWN */
     ADP_GROUND_FAULTS,       /* UNKNOWN: every verdict was on_error's */
     ADP_GROUND_NO_SIGNALS,   /* UNKNOWN: what it reads was never supplied */
+    ADP_GROUND_NO_THRESHOLD, /* UNKNOWN: a gate's threshold is not in the log */
     ADP_GROUND_GATES,        /* INERT: judged by its gates */
     ADP_GROUND_MARGIN,       /* INERT, LIVE: judged by its margin */
     ADP_GROUND_SILENCE,      /* INERT: no gates, no margin; it refused nothing */
@@ -119,6 +122,7 @@ struct adp_run {
     uint64_t deferred; /* of those */
     uint64_t refused_by_fault;
     uint64_t unheeded; /* of admitted: refused by the policy, not enforced */
+    uint64_t twins;    /* decisions without a handle that say what the one before says */
     const struct adp_reason_count *reasons; /* most first */
     size_t n_reasons;
     double first_arrival, last_arrival; /* of requests; NaN */
@@ -136,8 +140,10 @@ struct adp_run {
     uint64_t ttft_off;          /* outcomes whose ttft_ms is below 0 or not finite */
     uint64_t disagreed;         /* host's ok against ttft_ms <= SLO */
     uint64_t duplicates;        /* more outcomes than attempts */
-    uint64_t refused_outcomes;  /* of requests that count as refused */
-    double goodput;             /* NaN: see no_goodput */
+    uint64_t refused_outcomes;  /* of requests, or of attempts, that were refused */
+    uint64_t
+        withheld; /* of admitted: a shadow's; the governing policy refused, no outcome is due */
+    double goodput; /* NaN: see no_goodput */
     enum adp_no_goodput no_goodput;
     uint64_t ttft_n;
     double ttft_p50, ttft_p95;       /* ms, served requests; NaN */
@@ -173,6 +179,7 @@ static inline bool adp_run_watched(const struct adp_run *run)
 struct adp_again {
     uint32_t file, run; /* the run it was counted as */
     bool copy;          /* the same records; else another recording under the same name */
+    uint64_t left_out;  /* records that no file counted has: of decisions and outcomes */
 };
 
 struct adp_tally; /* opaque */
@@ -209,6 +216,21 @@ int adp_tally_settle(struct adp_tally *tally, struct adp_error *err);
 /* What one of the above failed with, for people: memory, or the place for what does not
  * fit in it. Returns `code`. */
 int adp_tally_fault(const struct adp_tally *tally, int code, struct adp_error *err);
+
+/* Which of the records in `file`, a tally of one file, are in `tally` already, in a file that holds
+ * a run of the same identity, or of none that it names: *ret, zeroed, becomes what those files hold, settled, and
+ * *ret_file the first of them; ADP_NO_RUN: none are. 0 or ADP_ENOMEM; *ret is to be finished in
+ * either case. */
+int adp_tally_find_known(const struct adp_tally *tally, struct adp_tally *file,
+                         struct adp_lanes *ret, uint32_t *ret_file);
+/* Is there anything in `file` beside what is `known`? One without decisions always has: only its
+ * lines can tell it from a piece of the log. */
+bool adp_tally_has_more(struct adp_tally *file, const struct adp_lanes *known);
+/* From here on a line whose record is in `known`, borrowed, is counted as known and as nothing
+ * else. */
+void adp_tally_leave_out(struct adp_tally *tally, const struct adp_lanes *known);
+/* Lines of `file` were left out, since `known_in` holds their records. */
+void adp_tally_note_known(struct adp_tally *tally, uint32_t file, uint32_t known_in);
 
 /* The identities that decided something, before finish, in no order: for choosing. */
 const struct adp_part *const *adp_tally_parts(const struct adp_tally *tally,

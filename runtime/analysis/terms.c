@@ -244,7 +244,9 @@ static const struct adp_term terms[] = {
       "repeat.",
       false },
     { "same load", COMPARING,
-      "Offered count and rate within 10 %, repeat against repeat.", false },
+      "Offered count and rate within 10 %, repeat against repeat; arrivals and prompt "
+      "lengths, too, or as far apart as chance makes of so many.",
+      false },
     { "separated", COMPARING,
       "The ranges of goodput over the repeats of the two sides do not overlap. With one "
       "repeat this cannot be asked.",

@@ -196,35 +196,61 @@ static double arrivals_apart(const struct adp_run *a, const struct adp_run *b)
     return most;
 }
 
-/* What chance alone makes of two courses of so many: the Kolmogorov-Smirnov bound that one
- * pair in a hundred passes. */
-static double by_chance(const struct adp_run *a, const struct adp_run *b)
+/* What chance alone makes of two samples of so many: the critical value of the two-sample
+ * Kolmogorov-Smirnov test, which one pair in a hundred passes (Smirnov, 1948). */
+static double by_chance(uint64_t a, uint64_t b)
 {
-    double n = (double)a->offered, m = (double)b->offered;
+    double n = (double)a, m = (double)b;
     return 1.63 * sqrt((n + m) / (n * m));
 }
 
 static const double QUANTILES[] = { 0.10, 0.25, 0.50, 0.75, 0.90, 0.95 };
 enum { N_QUANTILES = sizeof QUANTILES / sizeof *QUANTILES };
 
-/* Where the prompts' lengths of the two differ most: *ret_a and *ret_b tokens at the share
- * *ret_share. Says nothing where too few requests state them. */
-static int prompts_apart(const struct adp_run *a, const struct adp_run *b, double *ret_a,
-                         double *ret_b, double *ret_share)
+/* How the prompts' lengths of two runs lie apart. NaN: too few requests state them. */
+struct prompts {
+    double widest; /* of the quantiles, as shares of the larger */
+    double a, b,
+        quantile; /* where it is the widest that chance does not make; NaN: nowhere */
+};
+
+/* How far the two distributions lie apart at each of the points. */
+static int gaps_at(const struct adp_part *p, const struct adp_part *q,
+                   const double *points, size_t n, double *ret)
+{
+    uint64_t within_p[2 * N_QUANTILES], within_q[2 * N_QUANTILES];
+    int e = adp_numbers_within(p->store, &p->prompt_tokens, points, n, within_p);
+    if (!e)
+        e = adp_numbers_within(q->store, &q->prompt_tokens, points, n, within_q);
+    for (size_t i = 0; i < n && !e; i++)
+        ret[i] = fabs((double)within_p[i] / (double)p->prompt_tokens.pile.n -
+                      (double)within_q[i] / (double)q->prompt_tokens.pile.n);
+    return e;
+}
+
+static int prompts_apart(const struct adp_run *a, const struct adp_run *b,
+                         struct prompts *ret)
 {
     const struct adp_part *p = a->part, *q = b->part;
-    double x[N_QUANTILES], y[N_QUANTILES], most = 0;
-    if (p->prompt_tokens.pile.n < ENOUGH || q->prompt_tokens.pile.n < ENOUGH)
+    uint64_t n = p->prompt_tokens.pile.n, m = q->prompt_tokens.pile.n;
+    double at[2 * N_QUANTILES], *x = at, *y = at + N_QUANTILES, gaps[2 * N_QUANTILES];
+    *ret = (struct prompts) { NAN, NAN, NAN, NAN };
+    if (n < ENOUGH || m < ENOUGH)
         return 0;
     int e = adp_numbers_ranks(p->store, &p->prompt_tokens, QUANTILES, N_QUANTILES, x);
     if (!e)
         e = adp_numbers_ranks(q->store, &q->prompt_tokens, QUANTILES, N_QUANTILES, y);
     for (int i = 0; i < N_QUANTILES && !e; i++)
-        if (apart(x[i], y[i]) >= most) {
+        ret->widest = fmax(ret->widest, apart(x[i], y[i]));
+    if (e || ret->widest <= SAME_LOAD)
+        return e;
+    e = gaps_at(p, q, at, 2 * N_QUANTILES, gaps);
+    double most = 0;
+    for (int i = 0; i < N_QUANTILES && !e; i++)
+        if (apart(x[i], y[i]) > SAME_LOAD && apart(x[i], y[i]) >= most &&
+            fmax(gaps[i], gaps[i + N_QUANTILES]) > by_chance(n, m)) {
             most = apart(x[i], y[i]);
-            *ret_a = x[i];
-            *ret_b = y[i];
-            *ret_share = QUANTILES[i];
+            *ret = (struct prompts) { ret->widest, x[i], y[i], QUANTILES[i] };
         }
     return e;
 }
@@ -241,9 +267,9 @@ static int match_pair(const struct adp_run *a, const struct adp_run *b,
 {
     double count = apart((double)a->offered, (double)b->offered);
     double rate = apart(a->rate, b->rate); /* NaN: a rate is not known */
-    double x = NAN, y = NAN, share = NAN, times = NAN;
-    int e = prompts_apart(a, b, &x, &y, &share);
-    double prompts = isnan(share) ? NAN : apart(x, y);
+    double times = NAN;
+    struct prompts prompts;
+    int e = prompts_apart(a, b, &prompts);
     if (!isnan(rate) && a->offered >= ENOUGH && b->offered >= ENOUGH)
         times = arrivals_apart(a, b);
     if (count > SAME_LOAD)
@@ -253,19 +279,19 @@ static int match_pair(const struct adp_run *a, const struct adp_run *b,
         *ret_check = answer(ADP_NO, "%s came at %s requests/s, %s at %s", run_name(a),
                             adp_page_number(a->rate).text, run_name(b),
                             adp_page_number(b->rate).text);
-    else if (times > fmax(SAME_LOAD, by_chance(a, b)))
+    else if (times > fmax(SAME_LOAD, by_chance(a->offered, b->offered)))
         *ret_check = answer(ADP_NO,
                             "%s and %s: %s of the requests had come in the one when they "
                             "had not in the other",
                             run_name(a), run_name(b), adp_page_percent(times).text);
-    else if (prompts > SAME_LOAD)
+    else if (!isnan(prompts.quantile))
         *ret_check = answer(ADP_NO, "the p%.0f of prompt tokens is %s in %s, %s in %s",
-                            100 * share, adp_page_number(x).text, run_name(a),
-                            adp_page_number(y).text, run_name(b));
+                            100 * prompts.quantile, adp_page_number(prompts.a).text,
+                            run_name(a), adp_page_number(prompts.b).text, run_name(b));
     like->counts = fmax(like->counts, count);
     like->rates = fmax(like->rates, rate);
     like->arrivals = fmax(like->arrivals, times);
-    like->prompts = fmax(like->prompts, prompts);
+    like->prompts = fmax(like->prompts, prompts.widest);
     like->timed &= !isnan(rate);
     return e;
 }
@@ -287,12 +313,13 @@ static int same_load(const struct adp_side *base, const struct adp_side *side,
     if (check.answer == ADP_YES && !like.timed)
         check = answer(ADP_NOT_ASKED, "the rate of some run is not known: no times");
     if (check.answer == ADP_YES)
-        check = answer(ADP_YES, "count and rate within %s, pair by pair%s%s%s%s",
+        check = answer(ADP_YES, "count and rate within %s, pair by pair%s%s%s%s%s",
                        adp_page_percent(fmax(like.counts, like.rates)).text,
                        isnan(like.arrivals) ? "" : "; arrivals within ",
                        isnan(like.arrivals) ? "" : adp_page_percent(like.arrivals).text,
                        isnan(like.prompts) ? "" : "; prompt tokens within ",
-                       isnan(like.prompts) ? "" : adp_page_percent(like.prompts).text);
+                       isnan(like.prompts) ? "" : adp_page_percent(like.prompts).text,
+                       like.prompts > SAME_LOAD ? ", as chance makes it" : "");
     *ret = check;
     return 0;
 }
@@ -302,31 +329,64 @@ static int same_stream(const struct adp_side *base, const struct adp_side *side,
                        struct adp_check *ret)
 {
     uint64_t governed = 0, all = 0;
-    double x = NAN, y = NAN, share = NAN;
+    struct prompts prompts = { NAN, NAN, NAN, NAN };
     for (size_t k = 0; k < side->n; k++)
         governed += side->runs[k]->offered;
     for (size_t k = 0; k < base->n; k++)
         all += base->runs[k]->offered;
     all += governed;
-    for (size_t k = 0; k < base->n && k < side->n && !(apart(x, y) > SAME_LOAD); k++) {
-        int e = prompts_apart(base->runs[k], side->runs[k], &x, &y, &share);
+    for (size_t k = 0; k < base->n && k < side->n && isnan(prompts.quantile); k++) {
+        int e = prompts_apart(base->runs[k], side->runs[k], &prompts);
         if (e)
             return e;
     }
     if (base->n != side->n)
         *ret = answer(ADP_NOT_ASKED, "%zu repeats against %zu: some have one arm only",
                       base->n, side->n);
-    else if (apart(x, y) > SAME_LOAD)
+    else if (!isnan(prompts.quantile))
         *ret = answer(ADP_NO, "the p%.0f of prompt tokens is %s ungoverned, %s governed",
-                      100 * share, adp_page_number(x).text, adp_page_number(y).text);
+                      100 * prompts.quantile, adp_page_number(prompts.a).text,
+                      adp_page_number(prompts.b).text);
     else
         *ret = answer(ADP_YES, "one stream, split by lot: %s governed",
                       adp_page_percent((double)governed / (double)all).text);
     return 0;
 }
 
+static bool same_number(double a, double b)
+{
+    return (isnan(a) && isnan(b)) || !(a < b || a > b || isnan(a) || isnan(b));
+}
+
+static const char *policy_name(const struct adp_run *run)
+{
+    return run->part->policy ? run->part->policy : "(no policy named)";
+}
+
+/* A run whose SLO is not the baseline's first one's; NULL: all were judged alike. */
+static const struct adp_run *other_slo(const struct adp_side *base,
+                                       const struct adp_side *side)
+{
+    double slo = base->runs[0]->part->slo_ttft_ms;
+    for (size_t i = 0; i < base->n; i++)
+        if (!same_number(base->runs[i]->part->slo_ttft_ms, slo))
+            return base->runs[i];
+    for (size_t i = 0; i < side->n; i++)
+        if (!same_number(side->runs[i]->part->slo_ttft_ms, slo))
+            return side->runs[i];
+    return NULL;
+}
+
 static struct adp_check outcomes(const struct adp_side *base, const struct adp_side *side)
 {
+    const struct adp_run *other = other_slo(base, side);
+    if (other)
+        return answer(ADP_NO,
+                      "the SLOs differ: TTFT within %s ms in %s %s, %s ms in %s %s",
+                      adp_page_exact(base->runs[0]->part->slo_ttft_ms).text,
+                      policy_name(base->runs[0]), run_name(base->runs[0]),
+                      adp_page_exact(other->part->slo_ttft_ms).text, policy_name(other),
+                      run_name(other));
     size_t all = base->n + side->n, n = base->goodput.n + side->goodput.n;
     return answer(n == all ? ADP_YES : ADP_NO, "in %zu of %zu runs", n, all);
 }
@@ -339,6 +399,8 @@ static struct adp_check separated(const struct adp_side *base,
         return answer(ADP_NOT_ASKED, "one repeat has no range: this cannot be asked");
     if (a->n < base->n || b->n < side->n)
         return answer(ADP_NOT_ASKED, "goodput is not known for every run");
+    if (other_slo(base, side))
+        return answer(ADP_NOT_ASKED, "goodput is not of one SLO");
     bool disjoint = a->max < b->min || b->max < a->min;
     return answer(disjoint ? ADP_YES : ADP_NO, "%s to %s against %s to %s",
                   adp_page_share(b->min).text, adp_page_share(b->max).text,
@@ -435,6 +497,11 @@ int adp_versus_check(struct adp_candidate *candidate, const struct adp_side *bas
     if (!e)
         e = difference(baseline, side, ttft_p95, &candidate->ttft_p95);
     return e ? e : equal_volume(baseline, side, &candidate->equal_volume);
+}
+
+bool adp_versus_one_slo(const struct adp_side *a, const struct adp_side *b)
+{
+    return !other_slo(a, b);
 }
 
 bool adp_versus_holds(const struct adp_candidate *candidate)

@@ -76,6 +76,8 @@ void adp_side_finish(struct adp_side *side);
  * `arms`: they are the arms of one split. 0, ADP_ENOMEM, ADP_EIO. */
 int adp_versus_check(struct adp_candidate *candidate, const struct adp_side *baseline,
                      bool arms);
+/* Do all runs of both disclose the same SLO, or none? Else their goodputs are not one measure. */
+bool adp_versus_one_slo(const struct adp_side *a, const struct adp_side *b);
 /* Are all four answered yes? */
 bool adp_versus_holds(const struct adp_candidate *candidate);
 

@@ -129,7 +129,7 @@ static double passed(const struct adp_explained *e, const struct adp_reach *reac
 {
     int kv = adp_signals_find(signals(e), "kv_pressure");
     bool above = adp_reach_known(reach) && kv >= 0 && is_present(e, (uint32_t)kv) &&
-                 e->why.value[kv] > adp_reach_ceiling(reach);
+                 adp_reach_is_passed(reach, e->why.value[kv]);
     return above ? e->why.value[kv] : (double)NAN;
 }
 
@@ -149,12 +149,13 @@ static bool is_out_of_reach(const struct adp_explained *e, const struct adp_gate
     snprintf(to, REACH_TEXT, "%s", words);
     if (isnan(read))
         return true;
-    adp_reach_why(&reach, g->threshold, why);
-    snprintf(
-        to, REACH_TEXT,
-        "by capacity kv_pressure could not reach %s, yet it reads %s, above the most "
-        "that there can be: %s; so one of these is wrong",
-        adp_page_value(g->threshold).text, adp_page_value(read).text, why);
+    bool strict = strcmp(g->op, ">") == 0;
+    adp_reach_why(&reach, g->threshold, strict, why);
+    snprintf(to, REACH_TEXT,
+             "by capacity kv_pressure could not %s %s, yet it reads %s, above the most "
+             "that there can be: %s; so one of these is wrong",
+             strict ? "exceed" : "reach", adp_page_value(g->threshold).text,
+             adp_page_value(read).text, why);
     return true;
 }
 

@@ -14,10 +14,12 @@ bool adp_host_out_of_reach(const struct adp_reach *reach, const char *signal,
     if (op[0] != '>' || strcmp(signal, "kv_pressure") != 0 || !adp_reach_known(reach))
         return false;
     char why[ADP_REACH_WHY];
-    if (!adp_reach_is_short_of(reach, threshold, op[1] != '='))
+    bool strict = op[1] != '=';
+    if (!adp_reach_is_short_of(reach, threshold, strict))
         return false;
-    adp_reach_why(reach, threshold, why);
-    snprintf(to, ADP_REACH_WORDS, "kv_pressure cannot reach %.6g: %s", threshold, why);
+    adp_reach_why(reach, threshold, strict, why);
+    snprintf(to, ADP_REACH_WORDS, "kv_pressure cannot %s %.6g: %s",
+             strict ? "exceed" : "reach", threshold, why);
     return true;
 }
 

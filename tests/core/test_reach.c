@@ -52,14 +52,40 @@ END_TEST
 START_TEST(what_it_takes_is_a_number_or_not_told)
 {
     char why[ADP_REACH_WHY];
-    adp_reach_why(&(struct adp_reach) { 384000, 64, 2168 }, 0.9, why);
+    adp_reach_why(&(struct adp_reach) { 384000, 64, 2168 }, 0.9, false, why);
     ck_assert_str_eq(why,
                      "64 requests of 2168 tokens fill 0.361 of a cache of 384000, and "
                      "it takes requests of 5400 tokens");
-    adp_reach_why(&(struct adp_reach) { 1e9, 1e-300, 100 }, 0.9, why);
+    adp_reach_why(&(struct adp_reach) { 1000, 10, 50 }, 0.5, true, why);
+    ck_assert_str_eq(why,
+                     "10 requests of 50 tokens fill 0.5 of a cache of 1000, and it takes "
+                     "requests of more than 50 tokens");
+    adp_reach_why(&(struct adp_reach) { 1e9, 1e-300, 100 }, 0.9, false, why);
     ck_assert_str_eq(why,
                      "1e-300 requests of 100 tokens fill 1e-307 of a cache of 1e+09, "
                      "and no length of theirs reaches that");
+}
+END_TEST
+
+/* c requests of t tokens fill n/1000 of a cache of 1000 · c exactly, for every n = t: at a threshold
+ * of n/1000, however it was rounded, >= holds and > does not; one token less is too little. */
+START_TEST(equality_is_not_lost_in_rounding)
+{
+    for (int n = 2; n < 1000; n++)
+        for (int c = 1; c <= 64; c++) {
+            struct adp_reach reach = { 1000.0 * c, c, n };
+            double threshold = n / 1000.0;
+            ck_assert(!adp_reach_is_short_of(&reach, threshold, false));
+            ck_assert(adp_reach_is_short_of(&reach, threshold, true));
+            ck_assert(!adp_reach_is_passed(&reach, threshold));
+            reach.request_tokens = n - 1;
+            ck_assert(adp_reach_is_short_of(&reach, threshold, false));
+            ck_assert(adp_reach_is_passed(&reach, threshold));
+        }
+    /* The pairs at which this was found. */
+    ck_assert(!adp_reach_is_short_of(&(struct adp_reach) { 10000, 10, 900 }, 0.9, false));
+    ck_assert(!adp_reach_is_short_of(&(struct adp_reach) { 1000, 3, 300 }, 0.9, false));
+    ck_assert(adp_reach_is_short_of(&(struct adp_reach) { 10000, 12, 1000 }, 1, true));
 }
 END_TEST
 
@@ -69,6 +95,7 @@ int main(void)
     TCase *t = tcase_create("reach");
     tcase_add_loop_test(t, a_cache_gets_as_full_as_its_requests_make_it, 0, COUNT(rows));
     tcase_add_test(t, the_length_that_reaches_a_threshold_has_it_as_its_ceiling);
+    tcase_add_test(t, equality_is_not_lost_in_rounding);
     tcase_add_test(t, what_it_takes_is_a_number_or_not_told);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);

@@ -132,10 +132,16 @@ static const struct {
     { "\"ttft_ms\"", "\"x\"", 2, ADP_ITEM_NOT_RECORDED },
     { "\"ttft_ms\":1500", "\"ttft_ms\":100", 2, ADP_ITEM_FAILED },
     { "\"reject\"", "\"admit\"", 3, ADP_ITEM_FAILED },
+    { "\"outcome\":{\"ok\":true}", "\"outcome\":{}", 4, ADP_ITEM_NOT_RECORDED },
+    { "\"r2-2\",\"outcome\":{\"ok\":true}", "\"r2-2\",\"outcome\":{}", 4,
+      ADP_ITEM_NOT_RECORDED }, /* of one of three */
     { "\"params\"", "\"x\"", 5, ADP_ITEM_NOT_RECORDED },
     { "\"policy\"", "\"x\"", 5, ADP_ITEM_NOT_RECORDED },
     { "\"params\":{\"t\":0.9}", "\"params\":{}", 5, ADP_ITEM_EVIDENCED },
     { "\"provenance\"", "\"x\"", 5, ADP_ITEM_NOT_RECORDED },
+    { "\"fitted\"", "\"\"", 5, ADP_ITEM_NOT_RECORDED },
+    { "\"fitted\"", "\"guessed\"", 5, ADP_ITEM_NOT_RECORDED },
+    { "\"fitted\"", "\"inherited\"", 5, ADP_ITEM_EVIDENCED },
     { "\"provenance\":{\"t\"", "\"provenance\":{\"u\"", 5, ADP_ITEM_NOT_RECORDED },
     { "\"outcome\":{\"ok\":true}", "\"outcome\":{}", 6, ADP_ITEM_NOT_RECORDED },
     { "\"model\"", "\"x\"", 7, ADP_ITEM_NOT_RECORDED },
@@ -143,6 +149,11 @@ static const struct {
     { "\"hardware\"", "\"x\"", 7, ADP_ITEM_NOT_RECORDED },
     { "\"workload\"", "\"x\"", 7, ADP_ITEM_NOT_RECORDED },
     { "\"workload\":\"w\"", "\"workload\":\"\"", 7, ADP_ITEM_NOT_RECORDED },
+    { "\"workload\":\"w\"", "\"workload\":\" \\t\"", 7, ADP_ITEM_NOT_RECORDED },
+    { "\"workload\":\"w\"", "\"workload\":{}", 7, ADP_ITEM_NOT_RECORDED },
+    { "\"workload\":\"w\"", "\"workload\":\"[]\"", 7, ADP_ITEM_NOT_RECORDED },
+    { "\"slo\":{\"ttft_ms\":1500}", "\"slo\":[ ]", 7, ADP_ITEM_NOT_RECORDED },
+    { "\"slo\":{\"ttft_ms\":1500}", "\"slo\":{ }", 7, ADP_ITEM_NOT_RECORDED },
     { "\"slo\"", "\"x\"", 7, ADP_ITEM_NOT_RECORDED },
     { "\"baseline\":true", "\"baseline\":false", 7, ADP_ITEM_NOT_RECORDED },
 };
@@ -157,6 +168,30 @@ START_TEST(without_its_key_a_mark_is_gone)
     ck_assert_msg(items[changes[_i].item - 1].evidence == changes[_i].then, "%s: %s",
                   changes[_i].old, items[changes[_i].item - 1].fact);
     adp_tally_destroy(tally);
+}
+END_TEST
+
+/* What is there and is no capacity is said, and not that nothing is there. */
+START_TEST(a_capacity_that_is_none_is_said_as_such)
+{
+    static const struct {
+        const char *new, *fact;
+    } rows[] = {
+        { "\"capacity_rps\":0",
+          "disclosure.capacity_rps is 0, which nothing can be held against" },
+        { "\"capacity_rps\":-2",
+          "disclosure.capacity_rps is -2, which nothing can be held against" },
+        { "\"capacity_rps\":\"4\"", "no disclosure.capacity_rps that is a number" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct change change = { "\"capacity_rps\":0.5", rows[i].new, false };
+        struct adp_item items[ADP_ITEMS];
+        struct adp_tally *tally = tally_of(1, &change);
+        items_of(tally, items);
+        ck_assert_int_eq(items[0].evidence, ADP_ITEM_NOT_RECORDED);
+        ck_assert_str_eq(items[0].fact, rows[i].fact);
+        adp_tally_destroy(tally);
+    }
 }
 END_TEST
 
@@ -181,6 +216,7 @@ int main(void)
     tcase_add_test(t, each_mark_prints_the_fact_it_rests_on);
     tcase_add_loop_test(t, without_its_key_a_mark_is_gone, 0,
                         sizeof changes / sizeof *changes);
+    tcase_add_test(t, a_capacity_that_is_none_is_said_as_such);
     tcase_add_loop_test(t, a_spread_needs_three_repeats, 0, 4);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);

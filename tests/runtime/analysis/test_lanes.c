@@ -67,6 +67,25 @@ START_TEST(a_dropped_line_without_a_place_accounts_by_number)
 }
 END_TEST
 
+/* 5 6 7 in two lines of which one stands twice, as after `cat`; 2 of no place, which may be others. */
+START_TEST(a_dropped_line_that_stands_twice_accounts_once)
+{
+    struct adp_lanes lanes = { 0 }, more = { 0 };
+    seen(&lanes, A, 0, 0, 5);
+    seen(&lanes, A, 0, 8, 10);
+    adp_lanes_dropped(&lanes, A, 0, 5, 2);
+    adp_lanes_dropped(&lanes, A, 0, 7, 1);
+    adp_lanes_dropped(&more, A, 0, 5, 2);
+    adp_lanes_dropped(&more, 0, -1, -1, 2);
+    ck_assert_uint_eq(adp_lanes_loss(&lanes).recorded, 3);
+    ck_assert_int_eq(adp_lanes_merge(&lanes, &more), 0);
+    ck_assert_uint_eq(adp_lanes_loss(&lanes).recorded, 3 + 2);
+    ck_assert_uint_eq(adp_lanes_loss(&lanes).unrecorded, 0);
+    adp_lanes_finish(&lanes);
+    adp_lanes_finish(&more);
+}
+END_TEST
+
 START_TEST(a_damaged_queue_is_a_loss_of_unknown_size)
 {
     struct adp_lanes lanes = { 0 };
@@ -122,6 +141,31 @@ START_TEST(a_snapshot_fills_its_place_and_may_stand_again)
 }
 END_TEST
 
+START_TEST(what_is_beyond_another_is_counted_once_whatever_its_order)
+{
+    struct adp_lanes known = { 0 }, more = { 0 };
+    seen(&known, A, 0, 4, 7);
+    seen(&known, A, 0, 0, 2);
+    seen(&known, A, 0, 5, 9); /* 0 1 4 … 8 */
+    adp_lanes_settle(&known);
+    seen(&more, A, 0, 6, 12); /* 9 10 11 are new */
+    seen(&more, A, 0, 8, 10);
+    seen(&more, A, 0, 1, 4); /* 2 3 */
+    seen(&more, B, 0, 0, 2); /* 0 1 of another */
+    seen(&more, 0, 0, 0, 1); /* of nobody: not known to be anybody's */
+    ck_assert_uint_eq(adp_lanes_beyond(&more, &known, false), 3 + 2 + 2 + 1);
+    ck_assert_uint_eq(adp_lanes_beyond(&more, &known, true), 0);
+    static const bool there[] = { 1, 1, 0, 0, 1, 1, 1, 1, 1, 0 };
+    for (int64_t seq = 0; seq < 10; seq++) {
+        ck_assert_int_eq(adp_lanes_hold(&known, A, 0, seq, false), there[seq]);
+        ck_assert(!adp_lanes_hold(&known, A, 0, seq, true));
+        ck_assert(!adp_lanes_hold(&known, B, 0, seq, false));
+    }
+    adp_lanes_finish(&known);
+    adp_lanes_finish(&more);
+}
+END_TEST
+
 START_TEST(writers_without_a_name_are_not_the_same)
 {
     struct adp_lanes a = { 0 }, b = { 0 };
@@ -142,10 +186,12 @@ int main(void)
     tcase_add_test(t, a_gap_is_a_loss_of_its_own_writer_only);
     tcase_add_test(t, a_dropped_line_accounts_for_its_own_gap_only);
     tcase_add_test(t, a_dropped_line_without_a_place_accounts_by_number);
+    tcase_add_test(t, a_dropped_line_that_stands_twice_accounts_once);
     tcase_add_test(t, a_damaged_queue_is_a_loss_of_unknown_size);
     tcase_add_test(t, order_and_halves_do_not_matter);
     tcase_add_test(t, records_that_stand_twice_are_counted);
     tcase_add_test(t, a_snapshot_fills_its_place_and_may_stand_again);
+    tcase_add_test(t, what_is_beyond_another_is_counted_once_whatever_its_order);
     tcase_add_test(t, writers_without_a_name_are_not_the_same);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);

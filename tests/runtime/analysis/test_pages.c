@@ -22,6 +22,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static char root[1024];
 static struct dirent **cases;
@@ -528,6 +529,33 @@ START_TEST(experiments_are_listed_with_what_is_wrong_with_them)
 }
 END_TEST
 
+/* The whole log through a pipe, which gives it once: behind a file that holds its beginning it
+ * cannot be told apart, and what it has beyond that (records 2 to 4) is said to be left out. */
+START_TEST(what_cannot_be_read_twice_is_left_out_and_said)
+{
+    char part[2048], pipe_path[32];
+    int ends[2];
+    struct adp_report *report;
+    snprintf(part, sizeof part, "%s/part_of_a_log_beside_the_whole/log/a.jsonl", root);
+    char *whole = file_of("part_of_a_log_beside_the_whole/log", "b.jsonl");
+    ck_assert_int_eq(pipe(ends), 0);
+    snprintf(pipe_path, sizeof pipe_path, "/dev/fd/%d", ends[0]);
+    ck_assert_int_eq(write(ends[1], whole, strlen(whole)), (int)strlen(whole));
+    close(ends[1]);
+    const char *paths[] = { part, pipe_path };
+    ck_assert_int_eq(adp_report_read(paths, 2, &report, NULL), 0);
+    char *page = PAGE(adp_report_print, report);
+    squeeze(page);
+    ck_assert_ptr_nonnull(strstr(page, "1 of 2 requests"));
+    ck_assert_ptr_nonnull(strstr(page, "and 3 that no other file has"));
+    ck_assert(!adp_report_check(report, NULL));
+    close(ends[0]);
+    free(whole);
+    free(page);
+    adp_report_destroy(report);
+}
+END_TEST
+
 static int times(const char *text, const char *word)
 {
     int n = 0;
@@ -583,6 +611,7 @@ int main(void)
     tcase_add_test(t, what_weakens_a_page_stands_before_its_numbers);
     tcase_add_test(t, what_is_not_there_is_an_error_that_names_it);
     tcase_add_test(t, experiments_are_listed_with_what_is_wrong_with_them);
+    tcase_add_test(t, what_cannot_be_read_twice_is_left_out_and_said);
     tcase_add_test(t, a_file_of_several_runs_given_twice_is_named_once);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);
