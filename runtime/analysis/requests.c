@@ -317,9 +317,8 @@ static size_t attempts_of(const struct adp_event *const *decisions, size_t n)
 enum whose {
     SERVED,  /* an attempt's that was let through */
     REFUSED, /* a refused one's */
-    LIKELY, /* told by its place alone: a refused one's, though it reads like a served one's */
-    BARELY =
-        4 /* told by its place alone: a served one's, though it reads like a refused one's */
+    LIKELY,  /* by its place alone a refused one's, though it reads like a served one's */
+    BARELY   /* by its place alone a served one's, though it reads like a refused one's */
 };
 
 static enum whose whose(const struct adp_event *outcome)
