@@ -76,8 +76,8 @@ bool adp_read_fits(struct adp_doc *doc, const struct adp_key *key,
 {
     if (len > ADP_CONFIG_MAX_PATH)
         adp_doc_error(doc, ADP_EINVAL, value->at,
-                      "%s is too long, found %zu bytes, expected at most %u",
-                      key->word, len, ADP_CONFIG_MAX_PATH);
+                      "%s is too long, found %zu bytes, expected at most %u", key->word,
+                      len, ADP_CONFIG_MAX_PATH);
     return len <= ADP_CONFIG_MAX_PATH;
 }
 
