@@ -304,20 +304,53 @@ enum {
     EXTRA_PADDED = sizeof(struct adp_rec_extra) + 7
 };
 
-/* The host's own facts. What no longer fits is left out whole. */
-static uint8_t *put_extra(const struct adp_result *result, uint8_t *to)
+/* What an outcome still takes. */
+struct room {
+    size_t extras, text;
+};
+
+/* Takes out those between that are written as `name` is. */
+static uint8_t *remove_extra(uint8_t *from, const uint8_t *to, const char *name,
+                             size_t len, struct room *room)
 {
-    size_t room = EXTRA_TEXT;
-    for (uint32_t i = 0, n = 0; n < EXTRAS && i < result->n_extra; i++) {
+    struct adp_rec_extra e;
+    uint8_t *kept = from;
+    for (const uint8_t *at = from; at < to; at += e.bytes) {
+        memcpy(&e, at, sizeof e);
+        if (adp_pen_alike((const char *)at + sizeof e, e.name_len, name, len)) {
+            room->extras++;
+            room->text += (size_t)e.name_len + e.text_len;
+            continue;
+        }
+        memmove(kept, at, e.bytes);
+        kept += e.bytes;
+    }
+    return kept;
+}
+
+static bool has_room(const struct room *room, size_t name_len, size_t text_len)
+{
+    return room->extras && name_len <= room->text && text_len <= room->text - name_len;
+}
+
+/* The host's own facts. What no longer fits is left out whole, and with it what is there under
+ * its name: the last is what counts. */
+static uint8_t *put_extra(const struct adp_result *result, uint8_t *from)
+{
+    struct room room = { EXTRAS, EXTRA_TEXT };
+    uint8_t *to = from;
+    for (uint32_t i = 0; i < result->n_extra; i++) {
         const struct adp_extra *extra = &result->extra[i];
         size_t name_len = extra->name ? strlen(extra->name) : 0;
         if (!name_len)
             continue;
         size_t text_len = extra->text ? strlen(extra->text) : 0;
-        if (name_len > room || text_len > room - name_len)
+        if (!has_room(&room, name_len, text_len))
+            to = remove_extra(from, to, extra->name, name_len, &room);
+        if (!has_room(&room, name_len, text_len))
             continue;
-        room -= name_len + text_len;
-        n++;
+        room.text -= name_len + text_len;
+        room.extras--;
         size_t bytes = (EXTRA_PADDED + name_len + text_len) & ~(size_t)7;
         struct adp_rec_extra head = { .number = extra->number,
                                       .bytes = (uint32_t)bytes,

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -118,52 +117,43 @@ static struct timespec timespec_of(uint64_t ns)
     return (struct timespec) { (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
 }
 
-static uint64_t ns_of(struct timespec t)
-{
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static bool take_signal(int fd)
 {
     uint64_t n;
     return read(fd, &n, sizeof n) == sizeof n;
 }
 
-/* Where a filter refuses ppoll. Where it refuses to sleep too, the time counts as passed. */
-static void look_until(int fd, struct timespec *left)
+/* Where a filter refuses ppoll. True: it is signalled. */
+static bool look(int fd)
 {
-    uint64_t ns = ns_of(*left);
-    while (ns && !take_signal(fd)) {
-        uint64_t nap = ns < MS ? ns : MS;
-        struct timespec t = timespec_of(nap);
-        while (nanosleep(&t, &t) < 0 && errno == EINTR)
-            ;
-        ns -= nap;
-    }
-    *left = timespec_of(ns);
+    static const struct timespec nap = { 0, 1000000 };
+    nanosleep(&nap, NULL); /* or not as long: how late it is the clock says */
+    return take_signal(fd);
 }
 
-/* Until the eventfd is signalled, `ns` at most; returns how long that was. There is no clock
- * here to ask how much is left. The kernel says it, which glibc's ppoll keeps to itself: a
- * wait that a signal interrupts (glibc sends each thread one for setuid and its like, whatever
- * is blocked) goes on with the rest. */
-static uint64_t wait_fd(int fd, uint64_t ns)
+/* Until the eventfd is signalled, `ns` at most; returns how long that was. By the clock: what
+ * the kernel says is left of a wait that a signal interrupts (glibc sends each thread one for
+ * setuid and its like, whatever is blocked) knows nothing of the time that its handler took.
+ * A wait that ends late, since the process was stopped, counts as what was asked: whoever is
+ * waited for was stopped too. */
+static uint64_t wait_fd(const struct adp_log *log, int fd, uint64_t ns)
 {
-    struct timespec left = timespec_of(ns);
     struct pollfd one = { .fd = fd, .events = POLLIN };
     sigset_t most;
-    long n;
+    uint64_t from = log->clock->meter_ns(log->clock->ctx), passed = 0;
+    bool signalled = false;
     most_signals(&most);
-    do
-        n = syscall(SYS_ppoll, &one, 1, &left, &most, _NSIG / 8);
-    while (n < 0 && errno == EINTR);
-    if (n > 0)
-        take_signal(fd);
-    else if (n < 0)
-        look_until(fd, &left);
-    else
-        left = timespec_of(0);
-    return ns - ns_of(left);
+    while (!signalled && passed < ns) {
+        struct timespec left = timespec_of(ns - passed);
+        int n = ppoll(&one, 1, &left, &most);
+        if (n == 0)
+            return ns;
+        if (n > 0)
+            take_signal(fd);
+        signalled = n > 0 || (errno != EINTR && look(fd));
+        passed = log->clock->meter_ns(log->clock->ctx) - from;
+    }
+    return passed < ns ? passed : ns;
 }
 
 /* --- one step: the writer's --- */
@@ -399,7 +389,7 @@ static void *run(void *arg)
         }
         uint64_t ns = rest(log, code, more, fill);
         if (ns)
-            wait_fd(log->wake, ns);
+            wait_fd(log, log->wake, ns);
     }
     let_go(log);
     return NULL;
@@ -489,7 +479,7 @@ static int write_all(struct adp_log *log)
         }
         if (waited >= PATIENCE_NS)
             return code;
-        waited += wait_fd(log->wake, rest(log, code, more, 0));
+        waited += wait_fd(log, log->wake, rest(log, code, more, 0));
     }
 }
 
@@ -510,7 +500,7 @@ static bool wait_for(struct adp_log *log, uint64_t ns,
         seen = steps;
         if (is || waited >= ns)
             return is;
-        waited += wait_fd(log->done, slice_ns);
+        waited += wait_fd(log, log->done, slice_ns);
     }
 }
 
@@ -676,7 +666,7 @@ static bool leave_behind(struct adp_log *log, struct lost *ret_lost)
         pthread_mutex_unlock(&log->mutex);
         if (behind || ended)
             return behind;
-        wait_fd(log->done, TRY_NS); /* it computes, and will come by */
+        wait_fd(log, log->done, TRY_NS); /* it computes, and will come by */
     }
 }
 

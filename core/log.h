@@ -40,11 +40,12 @@
 struct adp_log;
 
 struct adp_log_options {
-    const char *path;              /* the file; its folders are made */
-    uint64_t rotate_bytes;         /* 0: never */
-    uint32_t keep;                 /* rotated files: the newest of them */
-    uint32_t poll_ms;              /* 0: 5 ms */
-    const struct adp_clock *clock; /* wall time: losses at the end, rotated files */
+    const char *path;      /* the file; its folders are made */
+    uint64_t rotate_bytes; /* 0: never */
+    uint32_t keep;         /* rotated files: the newest of them */
+    uint32_t poll_ms;      /* 0: 5 ms */
+    /* Wall time: losses at the end, rotated files. `meter`, which is real: how long it waits. */
+    const struct adp_clock *clock;
 };
 
 struct adp_log_count {

@@ -575,11 +575,12 @@ static size_t fitting(const struct adp_logfile *file, const struct adp_line *lin
 }
 
 /* A file that begins with an opening of more than half of rotate_bytes takes as much again of
- * lines: else there would be a file for every few of them, and `keep` would keep no more. */
+ * lines: else there would be a file for every few of them, and `keep` would keep no more. Not
+ * one that has something already: it would take that for each that opens it. */
 static void begin_with(struct adp_logfile *file, size_t front)
 {
     file->front = front;
-    if (front > file->rotate_bytes / 2)
+    if (file->size == 0 && front > file->rotate_bytes / 2)
         file->due = 2 * (uint64_t)front;
 }
 

@@ -134,6 +134,25 @@ bool adp_pen_keeps(const char *text, size_t len)
     return true;
 }
 
+/* As it is written: the point, or U+FFFD for a byte. */
+static uint32_t next_point(const unsigned char **p, const unsigned char *end)
+{
+    uint32_t c = 0xfffd;
+    size_t n = read_utf8(*p, (size_t)(end - *p), &c);
+    *p += n ? n : 1;
+    return c;
+}
+
+bool adp_pen_alike(const char *a, size_t a_len, const char *b, size_t b_len)
+{
+    const unsigned char *p = (const unsigned char *)a, *p_end = p + a_len;
+    const unsigned char *q = (const unsigned char *)b, *q_end = q + b_len;
+    while (p < p_end && q < q_end)
+        if (next_point(&p, p_end) != next_point(&q, q_end))
+            return false;
+    return p == p_end && q == q_end;
+}
+
 char *adp_pen_repaired(char *to, const char *text, size_t len)
 {
     static const char unknown[] = "\xef\xbf\xbd"; /* U+FFFD */

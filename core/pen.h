@@ -89,6 +89,8 @@ bool adp_pen_keeps(const char *text, size_t len);
 /* The text for a writer of JSON that is not ours: as it is, but that each byte that is not
  * valid UTF-8 is U+FFFD, as \ufffd above. ADP_PEN_REPAIR bytes for each. */
 char *adp_pen_repaired(char *to, const char *text, size_t len);
+/* Whether both are written alike: the same, but for bytes that are not valid UTF-8. [hot] */
+bool adp_pen_alike(const char *a, size_t a_len, const char *b, size_t b_len);
 /* The inside of a JSON string, with its quotes. */
 static inline char *adp_pen_string(char *to, const char *text, size_t len)
 {

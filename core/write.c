@@ -852,30 +852,15 @@ static bool is_said(const struct adp_rec_outcome *r, const char *name, size_t le
     return false;
 }
 
-static bool is_ascii(const char *text, size_t len)
-{
-    while (len && !(*text & 0x80))
-        text++, len--;
-    return !len;
-}
-
-/* Whether one of the extras at `at` is written as `name` is: the same, or other bytes that are
- * no UTF-8 either. `key`: how that is, with as much room behind it. */
-static bool comes_again(const char *name, size_t name_len, char *key, size_t key_len,
-                        const uint8_t *at, size_t left)
+/* Whether one of the extras at `at` is written as `name` is. */
+static bool comes_again(const char *name, size_t name_len, const uint8_t *at, size_t left)
 {
     struct adp_rec_extra e;
     for (; left >= sizeof e; at += e.bytes, left -= e.bytes) {
         memcpy(&e, at, sizeof e);
         if (e.bytes > left || e.bytes < sizeof e + e.name_len + (size_t)e.text_len)
             return false;
-        const char *other = (const char *)at + sizeof e;
-        if (e.name_len == name_len && !memcmp(other, name, name_len))
-            return true;
-        if (is_ascii(name, name_len) || is_ascii(other, e.name_len))
-            continue;
-        char *end = adp_pen_string(key + key_len, other, e.name_len);
-        if ((size_t)(end - key) == 2 * key_len && !memcmp(key, key + key_len, key_len))
+        if (adp_pen_alike((const char *)at + sizeof e, e.name_len, name, name_len))
             return true;
     }
     return false;
@@ -893,14 +878,9 @@ static char *put_extra(char *p, const struct adp_rec_outcome *r, const uint8_t *
         const char *name = (const char *)at + sizeof e;
         at += e.bytes;
         left -= e.bytes;
-        if (is_said(r, name, e.name_len))
+        if (is_said(r, name, e.name_len) || comes_again(name, e.name_len, at, left))
             continue;
-        char *before = p, *key = put_comma(p);
-        p = adp_pen_string(key, name, e.name_len);
-        if (comes_again(name, e.name_len, key, (size_t)(p - key), at, left)) {
-            p = before;
-            continue;
-        }
+        p = adp_pen_string(put_comma(p), name, e.name_len);
         *p++ = ':';
         p = e.is_text ? adp_pen_string(p, name + e.name_len, e.text_len)
                       : adp_pen_number(p, e.number);

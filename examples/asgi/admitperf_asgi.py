@@ -356,7 +356,12 @@ class AdmitPerf:
         async def watched(message):
             if message["type"] == "lifespan.startup.complete":
                 self.closed = False
-                self.open()
+                try:
+                    self.open()
+                # Said, not raised: servers take that for an application without a lifespan.
+                except (RuntimeError, OSError) as error:
+                    message = {"type": "lifespan.startup.failed",
+                               "message": "admitperf: cannot be opened: %s" % error}
             if message["type"].startswith("lifespan.shutdown."):
                 self.close()
             await send(message)

@@ -62,8 +62,9 @@ static void read_path(struct adp_doc *doc, const struct adp_key *key,
     if (!adp_read_is(doc, key, value, ADP_NODE_SCALAR))
         return;
     size_t len = strlen(value->text);
-    if (len == 0 || len > ADP_CONFIG_MAX_PATH || value->text[len - 1] == '/' ||
-        !adp_text_is_printable(value->text)) {
+    if (!adp_read_fits(doc, key, value, len))
+        return;
+    if (len == 0 || value->text[len - 1] == '/' || !adp_text_is_printable(value->text)) {
         adp_read_wrong(doc, key, value, "not a file's path");
         return;
     }

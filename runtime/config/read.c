@@ -71,6 +71,16 @@ void adp_read_wrong(struct adp_doc *doc, const struct adp_key *key,
                   key->word, wrong, adp_phrase_found(value).text, key->expected);
 }
 
+bool adp_read_fits(struct adp_doc *doc, const struct adp_key *key,
+                   const struct adp_node *value, size_t len)
+{
+    if (len > ADP_CONFIG_MAX_PATH)
+        adp_doc_error(doc, ADP_EINVAL, value->at,
+                      "%s is too long, found %zu bytes, expected at most %u", key->word,
+                      len, ADP_CONFIG_MAX_PATH);
+    return len <= ADP_CONFIG_MAX_PATH;
+}
+
 bool adp_read_is(struct adp_doc *doc, const struct adp_key *key,
                  const struct adp_node *value, enum adp_node_kind kind)
 {
@@ -205,9 +215,7 @@ void adp_read_file(struct adp_doc *doc, const struct adp_key *key,
     const char *rest = strncmp(text, "./", 2) == 0 ? text + 2 : text;
     const char *folder = strcmp(doc->folder, "/") == 0 ? "" : doc->folder;
     const char *path = *text == '/' ? text : adp_doc_print(doc, "%s/%s", folder, rest);
-    if (path && strlen(path) > ADP_CONFIG_MAX_PATH)
-        adp_read_wrong(doc, key, value, "too long a path");
-    else if (path)
+    if (path && adp_read_fits(doc, key, value, strlen(path)))
         *(const char **)field(key, into) = path;
 }
 

@@ -96,6 +96,9 @@ struct adp_phrase adp_phrase_nearest(const char *word, const char *const *known)
 /* Tells `WORD is WRONG, found …, expected …`. */
 void adp_read_wrong(struct adp_doc *doc, const struct adp_key *key,
                     const struct adp_node *value, const char *wrong);
+/* False when a path of `len` bytes is longer than ADP_CONFIG_MAX_PATH; tells it. */
+bool adp_read_fits(struct adp_doc *doc, const struct adp_key *key,
+                   const struct adp_node *value, size_t len);
 /* True when the value is of that kind; else tells it. */
 bool adp_read_is(struct adp_doc *doc, const struct adp_key *key,
                  const struct adp_node *value, enum adp_node_kind kind);

@@ -25,16 +25,33 @@
 #include <string.h>
 #include <time.h>
 
-/* How long the gate may be closed while somebody is inside, and how often that is tried
- * before the reload is given up: ten times 10 ms in a second. */
-enum { LOOKS = 100, LOOK_NS = 100000, TRIES = 10, BETWEEN_NS = 90000000 };
+/* The gate is closed for 10 ms at most while somebody is inside, once in each tenth of a
+ * second, and for ten of them before the reload is given up. */
+enum {
+    CLOSED_NS = 10000000,
+    TRY_NS = 100000000,
+    TRIES = 10,
+    YIELDS = 10,
+    LOOK_NS = 100000
+};
 
 static const struct adp_place nowhere;
 
-static void sleep_ns(long ns)
+/* --- time: the machine's, whatever clock the runtime was given --- */
+
+static uint64_t now_ns(void)
 {
-    struct timespec t = { 0, ns };
-    while (nanosleep(&t, &t) < 0 && errno == EINTR)
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Until then, and not for a rest of the time that each signal makes longer by the timer's
+ * slack: signals that come faster than that would keep it for ever. */
+static void sleep_until(uint64_t ns)
+{
+    struct timespec t = { (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR)
         ;
 }
 
@@ -137,23 +154,33 @@ static const char *inside(const adp_runtime *rt, uint32_t lane)
     return i < g->n_members ? g->member[i].policy->name : "a policy";
 }
 
+/* The lane that is inside the generation in force at `until`; 0: nobody is any more. */
+static uint32_t look_until(const adp_runtime *rt, uint64_t until)
+{
+    for (int look = 0;; look++) {
+        uint32_t lane = adp_generation_named(rt->region, in_force(rt));
+        uint64_t now = now_ns();
+        if (!lane || now >= until)
+            return lane;
+        if (look < YIELDS)
+            sched_yield();
+        else
+            sleep_until(now + LOOK_NS);
+    }
+}
+
 /* Waits until nobody is inside the generation in force, and the gate is closed then. */
 static int close_gate(adp_runtime *rt, struct adp_errors *errors)
 {
-    uint32_t number = in_force(rt), lane = 0;
+    uint32_t lane = 0;
     for (int try = 0; try < TRIES; try++) {
+        uint64_t begun = now_ns();
         adp_generation_close(&rt->generations);
-        for (int look = 0; look < LOOKS; look++) {
-            lane = adp_generation_named(rt->region, number);
-            if (!lane)
-                return 0;
-            if (look < LOOKS / 10)
-                sched_yield();
-            else
-                sleep_ns(LOOK_NS);
-        }
+        lane = look_until(rt, begun + CLOSED_NS);
+        if (!lane)
+            return 0;
         adp_generation_open(&rt->generations);
-        sleep_ns(BETWEEN_NS);
+        sleep_until(begun + TRY_NS);
     }
     adp_errors_add(errors, ADP_ESTATE, rt->edition->config->file, nowhere,
                    "a policy has to hand over its state, and %s has not returned for a "

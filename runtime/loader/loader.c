@@ -24,6 +24,9 @@ struct mapping {
     char sha256[65];
     void *handle;
     const struct adp_policy *entry; /* in the mapped code; NULL: it has none after all */
+    /* What it points to has been found to lie in mapped memory, which it goes on to do. Relaxed:
+     * whoever does not see it looks again. */
+    _Atomic bool sound;
 };
 
 static struct {
@@ -123,7 +126,7 @@ static int map_bytes(void **ret_handle, const struct adp_file *file, const char 
 }
 
 /* The mapping of these bytes: the one there is, or a new one. Under the lock. */
-static int find_or_map(const struct mapping **ret, const struct adp_file *file,
+static int find_or_map(struct mapping **ret, const struct adp_file *file,
                        const char *path, struct adp_error *err)
 {
     for (uint32_t i = 0; i < process.n; i++)
@@ -150,10 +153,10 @@ static int find_or_map(const struct mapping **ret, const struct adp_file *file,
     return 0;
 }
 
-static int map_once(const struct adp_policy **ret, const struct adp_file *file,
-                    const char *path, struct adp_error *err)
+static int map_once(struct mapping **ret, const struct adp_file *file, const char *path,
+                    struct adp_error *err)
 {
-    const struct mapping *mapping = NULL;
+    struct mapping *mapping = NULL;
     pthread_mutex_t *lock = process_lock();
     pthread_mutex_lock(lock);
     int r = find_or_map(&mapping, file, path, err);
@@ -164,7 +167,7 @@ static int map_once(const struct adp_policy **ret, const struct adp_file *file,
         return adp_error_at(err, ADP_EABI, path, 0, 0,
                             "has %s for tools, but not for the dynamic linker",
                             ADP_POLICY_SYMBOL);
-    *ret = mapping->entry;
+    *ret = mapping;
     return 0;
 }
 
@@ -184,32 +187,45 @@ static void copy_head(struct adp_policy *to, const struct adp_policy *from)
     memcpy(to, from, from->size < sizeof *to ? from->size : sizeof *to);
 }
 
-/* The sound entry of a file's bytes, mapped. */
-static int map_entry(const struct adp_policy **ret, const struct adp_file *file,
-                     const char *path, const char *sha256, struct adp_error *err)
+/* A file's bytes, mapped, with an entry whose head is sound. */
+static int map_entry(struct mapping **ret, const struct adp_file *file, const char *path,
+                     const char *sha256, struct adp_error *err)
 {
-    const struct adp_policy *entry = NULL;
+    struct mapping *mapping = NULL;
     uint64_t room = 0;
     int r;
     if ((r = check_sha256(file, sha256, path, err)) < 0 ||
         (r = adp_entry_examine(file->bytes, file->len, path, &room, err)) < 0 ||
-        (r = map_once(&entry, file, path, err)) < 0 ||
-        (r = adp_entry_check_head(entry, room, path, err)) < 0)
+        (r = map_once(&mapping, file, path, err)) < 0 ||
+        (r = adp_entry_check_head(mapping->entry, room, path, err)) < 0)
         return r;
-    *ret = entry;
+    *ret = mapping;
     return 0;
+}
+
+/* Once for a mapping: the linker is asked what is mapped, under its lock, which in a child of
+ * fork may be nobody's to let go. */
+static int check_image(struct mapping *mapping, const struct adp_policy *policy,
+                       const char *path, struct adp_error *err)
+{
+    if (atomic_load_explicit(&mapping->sound, memory_order_relaxed))
+        return 0;
+    int r = adp_image_check(mapping->entry, policy, path, err);
+    if (r == 0)
+        atomic_store_explicit(&mapping->sound, true, memory_order_relaxed);
+    return r;
 }
 
 static int load_file(struct adp_loaded *loaded, const struct adp_file *file,
                      const char *sha256, struct adp_error *err)
 {
     const char *path = loaded->path;
-    const struct adp_policy *entry = NULL;
-    int r = map_entry(&entry, file, path, sha256, err);
+    struct mapping *mapping = NULL;
+    int r = map_entry(&mapping, file, path, sha256, err);
     if (r < 0)
         return r;
-    copy_head(&loaded->policy, entry);
-    if ((r = adp_image_check(entry, &loaded->policy, path, err)) < 0 ||
+    copy_head(&loaded->policy, mapping->entry);
+    if ((r = check_image(mapping, &loaded->policy, path, err)) < 0 ||
         (r = adp_loader_check(&loaded->policy, path, err)) < 0)
         return r;
     memcpy(loaded->sha256, file->sha256, sizeof loaded->sha256);
@@ -221,9 +237,12 @@ int adp_loader_map(const struct adp_policy **ret, const char *path, const char *
                    struct adp_error *err)
 {
     struct adp_file file = { 0 };
+    struct mapping *mapping = NULL;
     int r = adp_file_read(&file, path, ADP_LOADER_MAX_BYTES, err);
     if (r == 0)
-        r = map_entry(ret, &file, path, sha256, err);
+        r = map_entry(&mapping, &file, path, sha256, err);
+    if (r == 0)
+        *ret = mapping->entry;
     adp_file_finish(&file);
     return r;
 }

@@ -200,11 +200,16 @@ static bool say(const struct adp_worker *w, const void *message, size_t len, int
     return n == (ssize_t)len;
 }
 
-/* A millisecond, also where a signal comes: those who wait count them. */
+/* A millisecond, also where signals come, as many as may: those who wait count them. Until a
+ * moment, since a rest of the time becomes longer by the timer's slack with each of them. */
 static void rest(void)
 {
-    struct timespec t = { 0, 1000000 };
-    while (nanosleep(&t, &t) < 0 && errno == EINTR)
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += 1000000;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
         ;
 }
 

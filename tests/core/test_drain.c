@@ -371,6 +371,52 @@ START_TEST(of_extras_that_are_written_under_one_name_the_last_is_kept)
 }
 END_TEST
 
+/* Texts of so many bytes under one name, `between` others of four bytes between them, and how
+ * long the one is that is there; -1: none. */
+static const struct {
+    const char *first, *last;
+    unsigned first_text, between, last_text;
+    int there;
+} again[] = {
+    { "k", "k", 1, 0, 4095, 4095 },         { "k", "k", 1, 0, 4096, -1 },
+    { "k", "k", 3000, 0, 4000, 4000 },      { "a\xff", "a\xfe", 1, 0, 4095, -1 },
+    { "a\xff", "a\xfe", 9, 0, 4094, 4094 }, { "k", "k", 1, 127, 2, 2 },
+    { "k", "k", 1, 127, 3600, -1 },         { "k", "kk", 1, 127, 1, 1 },
+};
+
+START_TEST(of_extras_under_one_name_the_last_is_there_or_none)
+{
+    static char text[4097];
+    char name[127][5], last[4097] = "";
+    struct adp_extra extra[129];
+    struct adp_result result = {
+        .size = sizeof result, .end = ADP_DONE, .ok = -1, .extra = extra
+    };
+    struct adp_name id;
+    uint32_t n = 0;
+    memset(text, 't', again[_i].first_text);
+    memset(last, 'l', again[_i].last_text);
+    last[again[_i].last_text] = text[again[_i].first_text] = '\0';
+    extra[n++] = (struct adp_extra) { again[_i].first, text, 0 };
+    for (uint32_t i = 0; i < again[_i].between; i++) {
+        snprintf(name[i], sizeof name[i], "%04u", i);
+        extra[n++] = (struct adp_extra) { name[i], NULL, i };
+    }
+    extra[n++] = (struct adp_extra) { again[_i].last, last, 0 };
+    result.n_extra = n;
+    adp_name_set(&id, "r1");
+    adp_lane_put_outcome(stage.lane[0], 0, &id, &result);
+    json_t *all = stage_lines(&stage);
+    const json_t *outcome = json_object_get(stage_line(all, "outcome", 0), "outcome");
+    bool escaped = again[_i].first[0] == 'a';
+    const json_t *kept = json_object_get(outcome, escaped ? "a\xef\xbf\xbd" : "k");
+    bool is_there = again[_i].there >= 0;
+    ck_assert_uint_eq(json_object_size(outcome), 1u + again[_i].between + is_there);
+    ck_assert_int_eq(kept ? (int)json_string_length(kept) : -1, again[_i].there);
+    json_decref(all);
+}
+END_TEST
+
 /* Extras, each with a name of `name` bytes and a text of `text`, and how many of them there
  * are in the line. The last are 97 bytes for each of 43. */
 static const struct {
@@ -643,6 +689,8 @@ int main(void)
     tcase_add_test(t, a_budget_stops_between_lines_and_nothing_is_lost);
     tcase_add_test(t, an_outcome_keeps_every_fact_the_host_adds);
     tcase_add_test(t, of_extras_that_are_written_under_one_name_the_last_is_kept);
+    tcase_add_loop_test(t, of_extras_under_one_name_the_last_is_there_or_none, 0,
+                        sizeof again / sizeof again[0]);
     tcase_add_loop_test(t, extras_are_kept_up_to_128_and_4096_bytes_of_names_and_texts, 0,
                         sizeof extras / sizeof extras[0]);
     tcase_add_test(t, lines_are_the_same_whether_names_are_told_or_known);

@@ -834,11 +834,20 @@ static void *mend_later(void *arg)
     return NULL;
 }
 
+static uint64_t machine_ns(void *ctx)
+{
+    struct timespec t;
+    (void)ctx;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
 /* With the log's thread, whose write hangs, or without, with a disk that is full. */
 static void ends_when_the_disk_is_well(bool thread)
 {
     pthread_t mending;
     struct adp_error err = { 0 };
+    stage.clock.meter_ns = machine_ns;
     struct adp_log *log = open_log(path, 0, 0);
     if (thread)
         disk.hang = eventfd(0, EFD_SEMAPHORE);
@@ -863,6 +872,68 @@ START_TEST(a_wait_that_is_interrupted_all_the_time_is_not_shorter)
     ends_when_the_disk_is_well(_i == 0);
     calm = true;
     pthread_join(storm, NULL);
+}
+END_TEST
+
+/* A clock that goes on while a handler runs, and not else: ten milliseconds each time. */
+static _Atomic uint64_t handled;
+
+static uint64_t handlers_ns(void *ctx)
+{
+    (void)ctx;
+    return handled * 10000000u;
+}
+
+static void take_time(int signal_number)
+{
+    (void)signal_number;
+    handled++;
+}
+
+static pthread_t waiting;
+
+/* The next one when the one before has been handled; of the few that a wait does not block. */
+static void *interrupt_it(void *arg)
+{
+    (void)arg;
+    for (uint64_t sent = 0; !calm;) {
+        if (handled == sent && pthread_kill(waiting, SIGTRAP) == 0)
+            sent++;
+        sched_yield();
+    }
+    return NULL;
+}
+
+/* Two seconds are 200 of them. Some of those that come come while it does not wait. */
+START_TEST(nor_longer_by_the_time_of_the_handlers)
+{
+    struct sigaction take = { .sa_handler = take_time };
+    pthread_t storm;
+    calm = false;
+    stage.clock.meter_ns = handlers_ns;
+    struct adp_log *log = open_log(path, 0, 0);
+    disk.hang = eventfd(0, EFD_SEMAPHORE);
+    ck_assert_int_eq(adp_log_start(log, NULL), 0);
+    decide_admitted(10);
+    while (!disk.hanging)
+        sched_yield();
+    waiting = pthread_self();
+    sigaction(SIGTRAP, &take, NULL);
+    ck_assert_int_eq(pthread_create(&storm, NULL, interrupt_it, NULL), 0);
+    int flushed = adp_log_flush(log, NULL);
+    uint64_t for_flush = handled;
+    int closed = adp_log_close(log, NULL);
+    uint64_t for_close = handled - for_flush;
+    calm = true;
+    pthread_join(storm, NULL);
+    ck_assert_int_eq(flushed, ADP_EIO);
+    ck_assert_int_eq(closed, ADP_EIO);
+    ck_assert_uint_le(for_flush, 2000);
+    ck_assert_uint_le(for_close, 2000);
+    uint64_t one = 1;
+    ck_assert_int_eq(write(disk.hang, &one, sizeof one), sizeof one);
+    while (disk.hanging)
+        sched_yield();
 }
 END_TEST
 
@@ -1294,6 +1365,7 @@ int main(void)
     tcase_add_loop_test(
         t, without_the_thread_the_signals_of_a_write_are_held_back_as_well, 0, 2);
     tcase_add_loop_test(t, a_wait_that_is_interrupted_all_the_time_is_not_shorter, 0, 2);
+    tcase_add_test(t, nor_longer_by_the_time_of_the_handlers);
     tcase_add_loop_test(t, where_ppoll_is_refused_a_wait_is_as_long, 0, 2);
     tcase_add_loop_test(t, a_signal_that_the_host_blocks_later_waits_for_the_host, 0,
                         sizeof endings / sizeof endings[0]);

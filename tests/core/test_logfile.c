@@ -278,6 +278,29 @@ START_TEST(a_file_with_a_long_opening_takes_as_much_of_lines)
 }
 END_TEST
 
+/* Opened anew for each, by the same writer or by one that follows it: the first line makes a
+ * file of 21 bytes, which is full. */
+START_TEST(who_opens_it_anew_has_it_take_no_more)
+{
+    static const char *const put_in[] = { "aaaa\n", "bbbb\n", "cccc\n" };
+    adp_line_puts(&opening, "a long opening.\n");
+    ck_assert_int_eq(adp_logfile_move(&file, path, 20, 5, NULL), 0);
+    for (int i = 0; i < 3; i++) {
+        if (_i == 0)
+            file.reopen = true;
+        else if (i) {
+            adp_logfile_close(&file);
+            ck_assert_int_eq(adp_logfile_init(&file, path, 20, 5, NULL), 0);
+            file.writer = WRITER;
+        }
+        ck_assert_int_eq(put(&file, put_in[i]), 0);
+    }
+    ck_assert_str_eq(content_of(rotated(1)), "a long opening.\naaaa\n");
+    ck_assert_str_eq(content_of(rotated(2)), "a long opening.\nbbbb\n");
+    ck_assert_str_eq(content_of("r1.jsonl"), "a long opening.\ncccc\n");
+}
+END_TEST
+
 START_TEST(a_line_longer_than_a_file_is_whole_all_the_same)
 {
     ck_assert_int_eq(adp_logfile_move(&file, path, 10, 5, NULL), 0);
@@ -963,6 +986,7 @@ int main(void)
     tcase_add_test(t, a_file_that_another_has_rotated_is_left_for_the_new_one);
     tcase_add_test(t, no_file_exceeds_its_size_and_each_starts_with_the_opening);
     tcase_add_test(t, a_file_with_a_long_opening_takes_as_much_of_lines);
+    tcase_add_loop_test(t, who_opens_it_anew_has_it_take_no_more, 0, 2);
     tcase_add_test(t, a_line_longer_than_a_file_is_whole_all_the_same);
     tcase_add_test(t, keep_removes_the_oldest_and_no_other);
     tcase_add_test(t, a_rotation_is_one_rename_however_many_files_are_kept);

@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import io
 import json
+import logging
 import os
 import socket
 import sys
@@ -411,6 +412,33 @@ def unopenable():
     claim("it is tried once, then once more, and then it opens", len(tried) == 3, tried)
     claim("which is said once", said.getvalue().count("cannot be opened") == 1, said.getvalue())
     claim("and requests are decided from then on", "opened-after-all" in decided(), decided())
+    admitperf_asgi.CONFIG = os.path.join(sys.argv[1], "unopenable.yaml")
+    for mode in "on", "auto":
+        server, said = asyncio.run(started(mode))
+        claim("with lifespan \"%s\" a pure application does not start" % mode,
+              server.should_exit and not server.started, said)
+        claim("and the server says why", "admitperf: cannot be opened: " in said, said)
+    admitperf_asgi.CONFIG = good
+
+
+async def started(mode):
+    """A server that was told to start, and what it said; ended if it has."""
+    said = io.StringIO()
+    log = logging.StreamHandler(said)
+    listener = socket.socket()
+    listener.bind(("127.0.0.1", 0))
+    server = uvicorn.Server(uvicorn.Config(admitperf_asgi.AdmitPerf(application), lifespan=mode,
+                                           log_level="error", log_config=None))
+    logging.getLogger("uvicorn.error").addHandler(log)
+    server.install_signal_handlers = lambda: None
+    running = asyncio.create_task(server.serve(sockets=[listener]))
+    while not server.started and not running.done():
+        await asyncio.sleep(0.01)
+    server.should_exit = server.should_exit or server.started
+    with contextlib.suppress(SystemExit):
+        await asyncio.wait_for(running, PATIENCE_S)
+    logging.getLogger("uvicorn.error").removeHandler(log)
+    return server, said.getvalue()
 
 
 # --- the same with Starlette on uvicorn

@@ -4,6 +4,7 @@
  * starts its own writes to the same log. */
 #include "tests/runtime/host/stage.h"
 
+#include <link.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -252,6 +253,40 @@ START_TEST(a_child_maps_policies_while_the_parent_was_mapping_one)
 }
 END_TEST
 
+static int linger_in_the_list(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    (void)info;
+    (void)size;
+    (void)arg;
+    linger();
+    return 1;
+}
+
+/* glibc keeps the lock of the linker's list meanwhile, and makes it anew in no child. */
+static void *hold_the_list(void *arg)
+{
+    dl_iterate_phdr(linger_in_the_list, arg);
+    return NULL;
+}
+
+START_TEST(who_maps_nothing_new_takes_no_lock_of_the_linkers)
+{
+    pthread_t thread;
+    adp_runtime *rt = started(yaml("log", NOBODY), NULL);
+    ck_assert_int_eq(pipe(begun), 0);
+    ck_assert_int_eq(pipe(go_on), 0);
+    ck_assert_int_eq(pthread_create(&thread, NULL, hold_the_list, NULL), 0);
+    await_lingering();
+    reloads(rt, yaml("log", NOBODY));
+    pid_t child = fork_beside(rt, 20);
+    if (child == 0)
+        _exit(opens_files_of_policies(yaml("log", NOBODY)));
+    ck_assert_int_eq(status_of(child), 0);
+    end_lingering(thread);
+    ck_assert_int_eq(adp_runtime_close(rt, NULL), 0);
+}
+END_TEST
+
 static uint64_t lingering_clock(void *ctx)
 {
     static _Atomic bool before;
@@ -358,6 +393,7 @@ int main(void)
     tcase_add_test(t,
                    children_that_start_after_fork_share_one_log_with_every_decision_once);
     tcase_add_test(t, a_child_maps_policies_while_the_parent_was_mapping_one);
+    tcase_add_test(t, who_maps_nothing_new_takes_no_lock_of_the_linkers);
     tcase_add_test(t, a_child_cannot_use_what_a_thread_of_the_parent_was_just_starting);
     tcase_add_test(t, whatever_the_parent_did_with_an_opened_runtime_start_does_not_hang);
     suite_add_tcase(s, t);

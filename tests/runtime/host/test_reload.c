@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 
 #define KV(threshold)                                                                    \
     "policy: { use: kv_threshold, params: { threshold: " #threshold " } }\n"
@@ -430,6 +431,69 @@ START_TEST(a_policy_that_does_not_return_refuses_the_reload_and_holds_nobody)
 }
 END_TEST
 
+/* --- in a storm of signals --- */
+
+static _Atomic uint64_t handled, decided;
+static _Atomic bool calm;
+
+static void note_signal(int signal_number)
+{
+    (void)signal_number;
+    handled++;
+}
+
+/* To the thread that reloads: the next one when the one before has been handled. */
+static void *interrupt_it(void *arg)
+{
+    const pthread_t *reloading = arg;
+    for (uint64_t sent = 0; !calm;)
+        if (handled == sent && pthread_kill(*reloading, SIGUSR1) == 0)
+            sent++;
+    return NULL;
+}
+
+static void *decide_on(void *arg)
+{
+    while (!calm) {
+        decide(arg, NULL);
+        decided++;
+    }
+    return NULL;
+}
+
+/* They come faster than a timer is exact, until the reload has returned. */
+START_TEST(a_storm_of_signals_keeps_no_reload_and_no_request_before_its_gate)
+{
+    static const char body[] = "policy: { use: ./dawdler.so }\n";
+    struct sigaction note = { .sa_handler = note_signal };
+    pthread_t inside, storm, deciding, self = pthread_self();
+    adp_runtime *rt = started(yaml("log", body), NULL);
+    adp_lane *lane = lane_of(rt), *other = lane_of(rt);
+    snprintf(gate, sizeof gate, "%s/gate", folder);
+    close(open(gate, O_CREAT | O_WRONLY, 0600));
+    sigaction(SIGUSR1, &note, NULL);
+    pthread_create(&inside, NULL, dawdle, lane);
+    pthread_create(&deciding, NULL, decide_on, other);
+    pthread_create(&storm, NULL, interrupt_it, &self);
+    uint64_t before;
+    int code;
+    do {
+        before = decided;
+        code = reload(rt, yaml("log", body));
+    } while (code == 0); /* until the thread is inside */
+    uint64_t between = decided - before;
+    calm = true;
+    pthread_join(storm, NULL);
+    pthread_join(deciding, NULL);
+    unlink(gate);
+    pthread_join(inside, NULL);
+    ck_assert_int_eq(code, ADP_ESTATE);
+    ck_assert(error_has("dawdler has not returned for a second on lane 1"));
+    ck_assert_uint_ge(between, 9); /* behind each gate but the last */
+    adp_runtime_close(rt, NULL);
+}
+END_TEST
+
 /* --- how many --- */
 
 START_TEST(requests_without_outcome_never_stop_a_reload_the_oldest_are_lost)
@@ -599,6 +663,7 @@ int main(void)
                         sizeof refused / sizeof refused[0]);
     tcase_add_test(t, a_file_is_read_again_from_where_it_was_after_a_chdir);
     tcase_add_test(t, a_policy_that_does_not_return_refuses_the_reload_and_holds_nobody);
+    tcase_add_test(t, a_storm_of_signals_keeps_no_reload_and_no_request_before_its_gate);
     tcase_add_test(t, requests_without_outcome_never_stop_a_reload_the_oldest_are_lost);
     tcase_add_test(
         t, a_log_that_cannot_be_written_stops_reloads_and_no_line_lacks_its_words);
