@@ -285,9 +285,9 @@ ADP_API int adp_lane_decide_ids(adp_lane *lane, const adp_sample *samples, uint3
  * in all; what does not fit, or has no name, is left out, and of several under one name (as
  * it is written: bytes that are no UTF-8 look alike) all but the last, also when that one
  * does not fit. A handle is this runtime's: one of another, or of an earlier run, is
- * ADP_ENOENT but for one chance in 4 billion (each runtime counts 32 bits of its handles from a random number; where one of two counts
- * happens to begin within the other's, which for N million requests of a lane is about N
- * in 9 million, more of them meet). */
+ * ADP_ENOENT but for one chance in 4 billion (each runtime counts 32 bits of its handles
+ * from a random number; where one of two counts happens to begin within the other's, which
+ * for N million requests of a lane is about N in 9 million, more of them meet). */
 ADP_API int adp_lane_outcome(adp_lane *lane, uint64_t id, const char *request_id,
                              const adp_result *result);
 
