@@ -531,44 +531,59 @@ void adp_check_is_concurrent(struct adp_trial *trial)
                    crowd.stateless ? ", each as it is alone" : "");
 }
 
-/* --- C2 --- */
+/* --- C2 ---
+ *
+ * Which calls may be made is each thread's own: the one that forks runs nothing of the policy's
+ * before, and has the filter against processes from then on, as the process that it made. */
 
 struct forked {
-    struct adp_play *play;
+    struct adp_trial *trial;
+    struct adp_subject subject;
+    struct adp_play play;
+    double param[ADP_MAX_PARAMS];
     struct adp_said *said;
     uint32_t n;
 };
 
+static void *begin(void *ctx)
+{
+    enum { BEFORE = 500 };
+    struct forked *f = ctx;
+    uint64_t seed = f->trial->seed;
+    adp_trap_set(f->trial, ADP_TRAP_FORKING);
+    adp_subject_load(&f->subject, f->trial, f->trial->path);
+    adp_subject_params(&f->subject, ADP_VALUES_TYPICAL, &seed, f->param);
+    struct adp_plan plan = { .seed = seed };
+    struct adp_start start = { .param = f->param };
+    adp_play_open(&f->play, &f->subject, &plan, &start);
+    for (uint32_t i = 0; i < BEFORE; i++)
+        adp_play_step(&f->play);
+    return NULL;
+}
+
 static void go_on(void *ctx)
 {
     struct forked *f = ctx;
+    adp_trap_set(f->trial, ADP_TRAP_FORKING);
     for (uint32_t i = 0; i < f->n; i++)
-        f->said[i] = adp_play_step(f->play);
-    adp_play_close(f->play);
+        f->said[i] = adp_play_step(&f->play);
+    adp_play_close(&f->play);
 }
 
 void adp_check_survives_fork(struct adp_trial *trial)
 {
-    enum { BEFORE = 500, AFTER = 2000 };
+    enum { AFTER = 2000 };
     uint32_t n = adp_trial_share(trial, AFTER), at;
-    adp_trap_must_make(trial);
     struct adp_said *here = adp_trial_shared(trial, n * sizeof *here);
     struct adp_said *there = adp_trial_shared(trial, n * sizeof *there);
-    struct adp_subject subject;
-    struct adp_play play;
+    struct forked f = { .trial = trial, .said = there, .n = n };
     struct adp_child child;
-    double param[ADP_MAX_PARAMS];
+    pthread_t thread;
     char a[200], b[200];
-    uint64_t seed = trial->seed;
-    adp_subject_load(&subject, trial, trial->path);
-    adp_subject_params(&subject, ADP_VALUES_TYPICAL, &seed, param);
-    struct adp_plan plan = { .seed = seed };
-    struct adp_start start = { .param = param };
-    adp_play_open(&play, &subject, &plan, &start);
-    for (uint32_t i = 0; i < BEFORE; i++)
-        adp_play_step(&play);
+    adp_trap_fence_to_fork(trial);
+    adp_trap_thread(trial, &thread, NULL, begin, &f);
+    pthread_join(thread, NULL);
 
-    struct forked f = { &play, there, n };
     adp_trial_doing(trial, "in a forked process");
     struct adp_child_limit limit = { trial->limit_ms / 2, NULL, true };
     adp_child_run(&child, limit, go_on, &f);
