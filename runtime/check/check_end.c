@@ -13,6 +13,7 @@
 #include "runtime/check/dynamic.h"
 #include "runtime/check/process.h"
 #include "runtime/check/traffic.h"
+#include "runtime/check/trap.h"
 
 #include <stdlib.h>
 
@@ -112,6 +113,8 @@ static void live_and_end(void *ctx)
     adp_process_set_odd(end->trial->scratch);
     if (on_exit(judge_end, end) != 0)
         adp_trial_skip(end->trial, "no handler can be registered");
+    adp_trap_fence(end->trial);
+    adp_process_open_odd();
     adp_subject_load(&subject, end->trial, end->trial->path);
     adp_subject_params(&subject, ADP_VALUES_TYPICAL, &seed, param);
     struct adp_plan plan = { .seed = seed, .every_end = true };

@@ -61,6 +61,7 @@ static void map_watched(void *ctx)
     if (look->others)
         adp_process_block_others();
     adp_trap_fence(trial); /* what a filter itself changes is changed before we look */
+    adp_process_open_odd();
     look->filtered =
         adp_trap_set(trial, ADP_TRAP_MAKING) && adp_trap_set(trial, ADP_TRAP_SETTING);
     adp_process_read(look->before);

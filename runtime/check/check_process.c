@@ -83,6 +83,8 @@ void adp_check_calls_change_nothing(struct adp_trial *trial)
                        .after = adp_trial_shared(trial, sizeof *w.after) };
     uint64_t seed = trial->seed;
     adp_process_set_odd(trial->scratch);
+    adp_trap_fence(trial);
+    adp_process_open_odd();
     adp_subject_load(&subject, trial, trial->path);
     bool filtered = adp_trap_set(trial, ADP_TRAP_SETTING);
     for (uint32_t i = 0; i < LIVES; i++) {

@@ -8,10 +8,14 @@
 #include "runtime/check/trap.h"
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 /* --- C1 --- */
@@ -19,12 +23,18 @@
 enum { THREADS = 4, REQUESTS = 500, AGAIN = 16 };
 /* How long they are left to each other: all three of these, but no longer than that. */
 enum { MILLISECONDS = 300, DECISIONS = 400000, STOPS = 100, LONGEST_MS = 3000 };
-enum { STEP_NS = 50000, PATIENCE = 400 };
+enum { STEP_NS = 50000, PATIENCE = 400, PATIENCE_FOR_ONE = 10 };
 enum { ROOM = ADP_TRAFFIC_PENDING }; /* of one request, that can be counted */
+
+/* After how many instructions of a call it stops next. */
+struct sweep {
+    uint32_t at, times;
+};
 
 /* One who takes until there is no more, gives some back, and takes again. */
 struct greed {
-    uint64_t ticket[ROOM]; /* that it has not given back */
+    const struct sweep *taking, *giving; /* of the one that leads; or NULL */
+    uint64_t ticket[ROOM];               /* that it has not given back */
     uint32_t n, refused, patience;
     uint64_t seed;
 };
@@ -43,6 +53,8 @@ struct crowd {
     uint32_t end;   /* of what it gives back, where it is one for all */
     uint32_t spent; /* they leave off when so much of the check's limit is */
     uint64_t span_ns, longest_ns, least_turns, least_stops;
+    bool led; /* the first one alone stops, by itself, and calls another one meanwhile */
+    sem_t called; /* that one */
     struct holdings holdings;
     _Atomic uint64_t turns; /* decisions */
     _Atomic uint64_t stops; /* of a thread, while the others went on */
@@ -57,6 +69,7 @@ struct member {
     double param[ADP_MAX_PARAMS];
     struct adp_said expected[REQUESTS];
     struct greed greed;
+    bool leads; /* of a crowd that is led */
 };
 
 /* Any thread: the slate has room for one word, and whoever is first has it. */
@@ -113,16 +126,19 @@ static void *run(void *ctx)
 
 static struct crowd *_Atomic disturbed; /* a signal's handler is told nothing else */
 
-/* Until each of the others can have come by, however busy the machine is; they may be
- * ending, so not for ever. */
+/* Until each of the others can have come by, or the one that is called, however busy the
+ * machine is; they may be ending, or wait for a lock that this one has, so not for ever. */
 static void stand_aside(int signal)
 {
     struct crowd *crowd = atomic_load(&disturbed);
     struct timespec step = { 0, STEP_NS };
-    uint64_t turns = atomic_load(&crowd->turns);
+    uint64_t turns = atomic_load(&crowd->turns), least = crowd->led ? 1 : THREADS;
+    int patience = crowd->led ? PATIENCE_FOR_ONE : PATIENCE;
     (void)signal;
-    for (int i = 0; i < PATIENCE && !atomic_load(&crowd->over); i++) {
-        if (atomic_load(&crowd->turns) - turns >= THREADS) {
+    if (crowd->led)
+        sem_post(&crowd->called);
+    for (int i = 0; i < patience && !atomic_load(&crowd->over); i++) {
+        if (atomic_load(&crowd->turns) - turns >= least) {
             atomic_fetch_add(&crowd->stops, 1);
             break;
         }
@@ -157,7 +173,8 @@ static void disturb(struct crowd *crowd, const pthread_t *threads)
     uint64_t start_ns = adp_timing_ns(CLOCK_MONOTONIC);
     for (uint32_t i = 0; !is_enough(crowd, start_ns); i++) {
         atomic_store(&crowd->aside, true);
-        pthread_kill(threads[i % THREADS], SIGUSR1);
+        if (!crowd->led)
+            pthread_kill(threads[i % THREADS], SIGUSR1);
         while (atomic_load(&crowd->aside) && !is_enough(crowd, start_ns))
             nanosleep(&step, NULL);
     }
@@ -172,11 +189,15 @@ static void start(struct adp_trial *trial, struct crowd *crowd, struct member *m
     sigemptyset(&action.sa_mask);
     sigaction(SIGUSR1, &action, NULL);
     atomic_store(&disturbed, crowd);
+    sem_init(&crowd->called, 0, 0);
     for (int i = 0; i < THREADS; i++)
         adp_trap_thread(trial, &threads[i], NULL, work, &members[i]);
     disturb(crowd, threads);
     for (int i = 0; i < THREADS; i++)
+        sem_post(&crowd->called);
+    for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
+    sem_destroy(&crowd->called);
 }
 
 /* --- what is held when all has come back ---
@@ -190,47 +211,129 @@ static void start(struct adp_trial *trial, struct crowd *crowd, struct member *m
  * one way by one end and in another by the other: so there are rounds. In those that are greedy
  * all that it has room for is held, and most requests are refused. There it may not have more
  * out at a time either than one thread gets that asks for the same: but only where nothing is
- * done, since of what is done it may learn, by how threads meet, that it can take more. */
+ * done, since of what is done it may learn, by how threads meet, that it can take more.
+ *
+ * A few instructions between looking and counting are hardly met by chance. So there are rounds
+ * where one of them leads: it takes all there is, and then gives one back and takes it again,
+ * always at the last place, and stops after its first instruction, the second, and so on, until
+ * another one has taken one or given it back. */
 
 enum { UNTIL_FULL = 8, ALONE = 20000, TRIES = 8, MOST_PATIENT = 64 };
 /* How long a round takes: all three of these, but no longer than that. */
 enum {
-    ROUND_MS = 150,
+    ROUND_MS = 120,
     ROUND_DECISIONS = 200000,
     ROUND_STOPS = 50,
+    ROUND_STOPS_LED = 400,
+    ROUND_LONGEST_LED_MS = 300,
     ROUND_LONGEST_MS = 1000
 };
 
 static const struct round {
     enum adp_presence presence; /* of all that a request may have */
     uint32_t end;               /* enum adp_end of every outcome */
-    bool greedy;
+    bool greedy, led;
 } rounds[] = {
-    { ADP_PRESENCE_NONE, ADP_NOT_RUN, false }, { ADP_PRESENCE_ALL, ADP_NOT_RUN, false },
-    { ADP_PRESENCE_NONE, ADP_DONE, false },    { ADP_PRESENCE_ALL, ADP_DONE, false },
-    { ADP_PRESENCE_ALL, ADP_NOT_RUN, false },  { ADP_PRESENCE_ALL, ADP_DONE, false },
-    { ADP_PRESENCE_NONE, ADP_NOT_RUN, true },  { ADP_PRESENCE_ALL, ADP_NOT_RUN, true },
-    { ADP_PRESENCE_ALL, ADP_FAILED, true },
+    { ADP_PRESENCE_NONE, ADP_NOT_RUN, false, false },
+    { ADP_PRESENCE_ALL, ADP_NOT_RUN, false, false },
+    { ADP_PRESENCE_NONE, ADP_DONE, false, false },
+    { ADP_PRESENCE_ALL, ADP_DONE, false, false },
+    { ADP_PRESENCE_ALL, ADP_NOT_RUN, false, false },
+    { ADP_PRESENCE_ALL, ADP_DONE, false, false },
+    { ADP_PRESENCE_NONE, ADP_NOT_RUN, true, false },
+    { ADP_PRESENCE_ALL, ADP_NOT_RUN, true, false },
+    { ADP_PRESENCE_ALL, ADP_FAILED, true, false },
+    { ADP_PRESENCE_NONE, ADP_NOT_RUN, true, true },
+    { ADP_PRESENCE_ALL, ADP_NOT_RUN, true, true },
 };
 enum { ROUNDS = sizeof rounds / sizeof rounds[0] };
 
+/* --- one instruction after the other --- */
+
+enum { TIMES = 3 }; /* that it stops at the same one */
+
+static volatile uint32_t steps_left; /* of the thread that leads; 0: it came so far */
+
+static void go_further(struct sweep *s)
+{
+    if (steps_left)
+        *s = (struct sweep) { 0 };
+    else if (++s->times == TIMES)
+        *s = (struct sweep) { .at = s->at + 1 };
+}
+
+#if defined __x86_64__
+enum { CAN_STEP = 1, TRAP_FLAG = 0x100 };
+
+static void on_step(int signal, siginfo_t *info, void *context)
+{
+    ucontext_t *of = context;
+    (void)info;
+    if (steps_left && --steps_left)
+        return;
+    of->uc_mcontext.gregs[REG_EFL] &= ~(greg_t)TRAP_FLAG;
+    stand_aside(signal);
+}
+
+/* The stack below may hold what a function has put there without moving its pointer. */
+static void begin_steps(const struct sweep *s)
+{
+    struct sigaction action = { .sa_sigaction = on_step, .sa_flags = SA_SIGINFO };
+    if (!s)
+        return;
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGTRAP, &action, NULL);
+    steps_left = 1 + s->at;
+    __asm__ volatile("lea -128(%%rsp), %%rsp\n\tpushfq\n\torl $0x100, (%%rsp)\n\t"
+                     "popfq\n\tlea 128(%%rsp), %%rsp" ::
+                         : "memory", "cc");
+}
+
+static void end_steps(const struct sweep *s)
+{
+    if (!s)
+        return;
+    __asm__ volatile("lea -128(%%rsp), %%rsp\n\tpushfq\n\tandl $~0x100, (%%rsp)\n\t"
+                     "popfq\n\tlea 128(%%rsp), %%rsp" ::
+                         : "memory", "cc");
+}
+#else
+enum { CAN_STEP = 0 };
+
+static void begin_steps(const struct sweep *s)
+{
+    (void)s;
+}
+
+static void end_steps(const struct sweep *s)
+{
+    (void)s;
+}
+#endif
+
 static uint64_t ask(const struct adp_subject *subject, void *self,
-                    const struct adp_view *view)
+                    const struct adp_view *view, const struct sweep *sweep)
 {
     struct adp_answer a = { .verdict = { .size = sizeof a.verdict,
                                          .binding = ADP_NONE } };
+    begin_steps(sweep);
     subject->policy->decide(self, view, &a.verdict);
+    end_steps(sweep);
     return a.verdict.ticket;
 }
 
 static void give_back(const struct adp_subject *subject, void *self,
-                      const struct adp_view *view, uint64_t ticket, uint32_t end)
+                      const struct adp_view *view, uint64_t ticket, uint32_t end,
+                      const struct sweep *sweep)
 {
     struct adp_outcome o = {
         .size = sizeof o, .kind = end, .ticket = ticket, .now_ns = view->now_ns
     };
-    if (ticket)
-        subject->policy->outcome(self, &o);
+    if (!ticket)
+        return;
+    begin_steps(sweep);
+    subject->policy->outcome(self, &o);
+    end_steps(sweep);
 }
 
 /* The member's request, in *t, once all of the crowd have theirs. */
@@ -252,7 +355,7 @@ static void *run_one(void *ctx)
     void *self = crowd->instance->self;
     const struct adp_view *view = begin_with_others(m, &t);
     while (!atomic_load_explicit(&crowd->over, memory_order_relaxed)) {
-        give_back(subject, self, view, ask(subject, self, view), crowd->end);
+        give_back(subject, self, view, ask(subject, self, view, NULL), crowd->end, NULL);
         atomic_fetch_add_explicit(&crowd->turns, 1, memory_order_relaxed);
     }
     return NULL;
@@ -264,29 +367,40 @@ static void give_some(const struct adp_subject *subject, void *self,
 {
     for (uint32_t i = 0; i < some; i++) {
         atomic_fetch_sub(&holdings->now, 1);
-        give_back(subject, self, view, g->ticket[--g->n], end);
+        give_back(subject, self, view, g->ticket[--g->n], end, g->giving);
     }
 }
 
-/* Asks once. Who was refused as often in a row as it bears gives some back, or all, or none. */
+/* Asks once, and keeps what it gets. */
+static bool take(const struct adp_subject *subject, void *self,
+                 const struct adp_view *view, uint32_t end, struct greed *g,
+                 struct holdings *holdings)
+{
+    uint64_t ticket = ask(subject, self, view, g->taking);
+    if (!ticket || g->n == ROOM) {
+        give_back(subject, self, view, ticket, end, g->giving);
+        return false;
+    }
+    uint32_t now = atomic_fetch_add(&holdings->now, 1) + 1;
+    uint32_t most = atomic_load(&holdings->most);
+    while (now > most && !atomic_compare_exchange_weak(&holdings->most, &most, now))
+        ;
+    g->ticket[g->n++] = ticket;
+    return true;
+}
+
+/* Who was refused as often in a row as it bears gives some back, or all, or none. */
 static void take_or_give(const struct adp_subject *subject, void *self,
                          const struct adp_view *view, uint32_t end, struct greed *g,
                          struct holdings *holdings)
 {
-    uint64_t ticket = ask(subject, self, view), dice;
-    if (ticket && g->n < ROOM) {
-        uint32_t now = atomic_fetch_add(&holdings->now, 1) + 1;
-        uint32_t most = atomic_load(&holdings->most);
-        while (now > most && !atomic_compare_exchange_weak(&holdings->most, &most, now))
-            ;
-        g->ticket[g->n++] = ticket;
+    if (take(subject, self, view, end, g, holdings)) {
         g->refused = 0;
         return;
     }
-    give_back(subject, self, view, ticket, end);
     if (++g->refused < g->patience)
         return;
-    dice = adp_subject_next(&g->seed);
+    uint64_t dice = adp_subject_next(&g->seed);
     g->patience = 1 + (uint32_t)(dice >> 32) % MOST_PATIENT;
     g->refused = 0;
     give_some(subject, self, view, end, g, holdings, (uint32_t)dice % (g->n + 1));
@@ -314,6 +428,55 @@ static void *run_greedy(void *ctx)
         atomic_fetch_add_explicit(&crowd->turns, 1, memory_order_relaxed);
     }
     give_some(subject, self, view, crowd->end, &m->greed, &crowd->holdings, m->greed.n);
+    return NULL;
+}
+
+static void lead(struct member *m, const struct adp_view *view)
+{
+    struct crowd *crowd = m->crowd;
+    const struct adp_subject *subject = crowd->subject;
+    void *self = crowd->instance->self;
+    struct greed *g = &m->greed;
+    struct sweep asking[2] = { { 0 } }, giving = { 0 }; /* when it has all, another way */
+    bool all = false;
+    g->giving = &giving;
+    while (!atomic_load(&crowd->over)) {
+        struct sweep *s = &asking[all];
+        g->taking = s;
+        bool took = take(subject, self, view, crowd->end, g, &crowd->holdings);
+        if (!steps_left || took != all) /* else another one was there before */
+            go_further(s);
+        all = took;
+        if (took || !g->n)
+            continue;
+        give_some(subject, self, view, crowd->end, g, &crowd->holdings, 1);
+        go_further(&giving);
+    }
+    g->taking = g->giving = NULL;
+}
+
+/* The first of them leads; the others come when they are called: to give back, or to ask. */
+static void *run_led(void *ctx)
+{
+    struct member *m = ctx;
+    struct crowd *crowd = m->crowd;
+    const struct adp_subject *subject = crowd->subject;
+    struct adp_traffic t;
+    struct greed *g = &m->greed;
+    void *self = crowd->instance->self;
+    const struct adp_view *view = begin_with_others(m, &t);
+    if (m->leads)
+        lead(m, view);
+    while (!atomic_load(&crowd->over)) {
+        while (sem_wait(&crowd->called) != 0)
+            ;
+        if (g->n > adp_subject_next(&g->seed) >> 63)
+            give_some(subject, self, view, crowd->end, g, &crowd->holdings, 1);
+        else
+            take(subject, self, view, crowd->end, g, &crowd->holdings);
+        atomic_fetch_add(&crowd->turns, 1);
+    }
+    give_some(subject, self, view, crowd->end, g, &crowd->holdings, g->n);
     return NULL;
 }
 
@@ -356,11 +519,11 @@ static uint32_t room_alone(const struct adp_subject *subject, const struct membe
     adp_trial_at(subject->trial, ADP_CALL_DECIDE);
     for (uint64_t i = 0; i < asked; i++) {
         uint64_t *ticket = &out[i % at_once];
-        give_back(subject, instance.self, view, *ticket, end);
-        *ticket = ask(subject, instance.self, view);
+        give_back(subject, instance.self, view, *ticket, end, NULL);
+        *ticket = ask(subject, instance.self, view, NULL);
     }
     for (uint32_t i = 0; i < at_once; i++)
-        give_back(subject, instance.self, view, out[i], end);
+        give_back(subject, instance.self, view, out[i], end, NULL);
     uint32_t n = room_in(subject, &instance, m);
     adp_subject_destroy(subject, &instance);
     return n;
@@ -422,6 +585,20 @@ static uint32_t choose_request(const struct adp_subject *subject, struct member 
     return 0;
 }
 
+/* By a debugger, to which each step would be told. */
+static bool is_traced(void)
+{
+    char line[128];
+    unsigned long tracer = 0;
+    FILE *status = fopen("/proc/self/status", "re");
+    while (status && fgets(line, sizeof line, status))
+        if (strncmp(line, "TracerPid:", 10) == 0)
+            tracer = strtoul(line + 10, NULL, 10);
+    if (status)
+        fclose(status);
+    return tracer != 0;
+}
+
 static const char *word_of(uint32_t end)
 {
     return end == ADP_DONE ? "done" : end == ADP_FAILED ? "failed" : "not run";
@@ -463,14 +640,17 @@ static void must_hold_nothing(struct adp_trial *trial, const struct adp_subject 
                            .instance = &instance,
                            .end = round->end,
                            .span_ns = ROUND_MS * UINT64_C(1000000),
-                           .longest_ns = ROUND_LONGEST_MS * UINT64_C(1000000),
+                           .longest_ns =
+                               (round->led ? ROUND_LONGEST_LED_MS : ROUND_LONGEST_MS) *
+                               UINT64_C(1000000),
                            .spent = SPENT_AFTER,
-                           .least_turns = ROUND_DECISIONS,
-                           .least_stops = ROUND_STOPS };
+                           .least_turns = round->led ? 0 : ROUND_DECISIONS,
+                           .least_stops = round->led ? ROUND_STOPS_LED : ROUND_STOPS,
+                           .led = round->led };
     struct adp_start one = { .param = members[0].param };
     adp_trial_plain(trial);
     uint32_t room = choose_request(subject, members, round);
-    if (!room)
+    if (!room || (round->led && (!CAN_STEP || is_traced())))
         return;
     for (int i = 0; i < THREADS; i++)
         members[i].crowd = &crowd;
@@ -483,7 +663,11 @@ static void must_hold_nothing(struct adp_trial *trial, const struct adp_subject 
     adp_trial_doing(trial, "among %d threads", THREADS);
     adp_trial_at(trial, ADP_CALL_DECIDE);
     begin_greedy(members);
-    start(trial, &crowd, members, round->greedy ? run_greedy : run_one);
+    members[0].leads = true;
+    start(trial, &crowd, members,
+          round->led      ? run_led
+          : round->greedy ? run_greedy
+                          : run_one);
     adp_trial_plain(trial);
     uint32_t left = room_in(subject, &instance, &members[0]);
     adp_subject_destroy(subject, &instance);
@@ -531,44 +715,59 @@ void adp_check_is_concurrent(struct adp_trial *trial)
                    crowd.stateless ? ", each as it is alone" : "");
 }
 
-/* --- C2 --- */
+/* --- C2 ---
+ *
+ * Which calls may be made is each thread's own: the one that forks runs nothing of the policy's
+ * before, and has the filter against processes from then on, as the process that it made. */
 
 struct forked {
-    struct adp_play *play;
+    struct adp_trial *trial;
+    struct adp_subject subject;
+    struct adp_play play;
+    double param[ADP_MAX_PARAMS];
     struct adp_said *said;
     uint32_t n;
 };
 
+static void *begin(void *ctx)
+{
+    enum { BEFORE = 500 };
+    struct forked *f = ctx;
+    uint64_t seed = f->trial->seed;
+    adp_trap_set(f->trial, ADP_TRAP_FORKING);
+    adp_subject_load(&f->subject, f->trial, f->trial->path);
+    adp_subject_params(&f->subject, ADP_VALUES_TYPICAL, &seed, f->param);
+    struct adp_plan plan = { .seed = seed };
+    struct adp_start start = { .param = f->param };
+    adp_play_open(&f->play, &f->subject, &plan, &start);
+    for (uint32_t i = 0; i < BEFORE; i++)
+        adp_play_step(&f->play);
+    return NULL;
+}
+
 static void go_on(void *ctx)
 {
     struct forked *f = ctx;
+    adp_trap_set(f->trial, ADP_TRAP_FORKING);
     for (uint32_t i = 0; i < f->n; i++)
-        f->said[i] = adp_play_step(f->play);
-    adp_play_close(f->play);
+        f->said[i] = adp_play_step(&f->play);
+    adp_play_close(&f->play);
 }
 
 void adp_check_survives_fork(struct adp_trial *trial)
 {
-    enum { BEFORE = 500, AFTER = 2000 };
+    enum { AFTER = 2000 };
     uint32_t n = adp_trial_share(trial, AFTER), at;
-    adp_trap_must_make(trial);
     struct adp_said *here = adp_trial_shared(trial, n * sizeof *here);
     struct adp_said *there = adp_trial_shared(trial, n * sizeof *there);
-    struct adp_subject subject;
-    struct adp_play play;
+    struct forked f = { .trial = trial, .said = there, .n = n };
     struct adp_child child;
-    double param[ADP_MAX_PARAMS];
+    pthread_t thread;
     char a[200], b[200];
-    uint64_t seed = trial->seed;
-    adp_subject_load(&subject, trial, trial->path);
-    adp_subject_params(&subject, ADP_VALUES_TYPICAL, &seed, param);
-    struct adp_plan plan = { .seed = seed };
-    struct adp_start start = { .param = param };
-    adp_play_open(&play, &subject, &plan, &start);
-    for (uint32_t i = 0; i < BEFORE; i++)
-        adp_play_step(&play);
+    adp_trap_fence_to_fork(trial);
+    adp_trap_thread(trial, &thread, NULL, begin, &f);
+    pthread_join(thread, NULL);
 
-    struct forked f = { &play, there, n };
     adp_trial_doing(trial, "in a forked process");
     struct adp_child_limit limit = { trial->limit_ms / 2, NULL, true };
     adp_child_run(&child, limit, go_on, &f);

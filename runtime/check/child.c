@@ -68,9 +68,9 @@ static _Noreturn void be_child(pid_t parent, bool nested, const int output[2],
                                struct page *page, void (*work)(void *ctx), void *ctx)
 {
     struct rlimit none = { 0, 0 };
-    own = page;
-    if (!nested)
+    if (!own) /* else it stays with the child that made it, and is killed with that one's */
         setsid();
+    own = page;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         adp_child_exit(1);

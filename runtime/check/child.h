@@ -3,9 +3,9 @@
  * ended, in words.
  *
  * The process is a fork: the caller has loaded no policy and has one thread, so that each
- * starts from the same clean state. It gets its own session, no standard input, what it
- * prints and what it says of errors kept aside in a file each, no core dump, and dies with
- * its parent. If it calls exit, handlers that were registered in it run, and none of its
+ * starts from the same clean state. It gets its own session (a child's child stays in the
+ * child's), no standard input, what it prints and what it says of errors kept aside in a file
+ * each, no core dump, and dies with its parent. If it calls exit, handlers that were registered in it run, and none of its
  * parent's: nothing is flushed twice.
  *
  * The limit is of time that the process computes, and as much again that it waits (sleeps, or

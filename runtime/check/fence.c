@@ -51,7 +51,12 @@ enum test {
 /* libc has another way, whose arguments are no pointer. */
 #define ABSENT (SECCOMP_RET_ERRNO | ENOSYS)
 
-enum { LOOK = ADP_FENCE_LOOK, CHECK = ADP_FENCE_CHECK, BOTH = LOOK | CHECK };
+enum {
+    LOOK = ADP_FENCE_LOOK,
+    UNFORKED = ADP_FENCE_CHECK,
+    CHECK = ADP_FENCE_CHECK | ADP_FENCE_FORK,
+    BOTH = LOOK | CHECK
+};
 
 /* The first row that fits a call has the answer. */
 struct row {
@@ -222,7 +227,7 @@ static const struct row table[] = {
     MAY_IF(rt_sigqueueinfo, SELF, 0, 0),
     MAY_IF(rt_tgsigqueueinfo, SELF, 0, 0),
 
-    /* threads and processes; none is made where a file is only looked at */
+    /* threads, where the policy is called, and processes, where a check forks */
     MAY(exit),
     MAY(exit_group),
     MAY(futex),
@@ -236,6 +241,7 @@ static const struct row table[] = {
     MAY(set_tid_address),
     MAY(rseq),
     MAY(membarrier),
+    ROW(UNFORKED, REFUSE, clone, LACKS, 0, CLONE_THREAD),
     CHECK_MAY_IF(clone, LACKS, 0, ELSEWHERE),
     ROW(CHECK, ABSENT, clone3, ANY, 0, 0),
     CHECK_MAY(wait4),

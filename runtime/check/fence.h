@@ -10,9 +10,11 @@
 enum adp_fence {
     /* `policies`: it loads the file and reads its tables, in one thread. */
     ADP_FENCE_LOOK = 1,
-    /* `check`: it calls the policy as well, in threads and after a fork, and has filters of
-     * its own to set (trap.h). */
-    ADP_FENCE_CHECK = 2
+    /* `check`: it calls the policy as well, in threads, and has filters of its own to set
+     * (trap.h). */
+    ADP_FENCE_CHECK = 2,
+    /* The same, and it may fork: what of it calls the policy has a filter against that. */
+    ADP_FENCE_FORK = 4
 };
 
 /* From here on, for this thread and whatever it makes, for good; descriptors above 2 are

@@ -44,6 +44,9 @@ uint32_t adp_process_entries(const char *folder);
 /* Signals, locale, umask and folder as no policy would set them: whatever it sets then is a
  * change. Before the first look, and before handlers of one's own; `folder` is where it goes. */
 void adp_process_set_odd(const char *folder);
+/* Descriptors that are open as a host has some: whatever closes or changes them is seen. After
+ * the fence, which closes what it finds. */
+void adp_process_open_odd(void);
 /* This thread blocks the signals that adp_process_set_odd leaves open, but for what a process
  * cannot do without, and lets through what that blocks. Twice: as before. */
 void adp_process_block_others(void);

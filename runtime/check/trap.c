@@ -10,6 +10,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -39,6 +40,16 @@ static void on_trap(int number)
     adp_trial_fail(trapped, "it makes system call %d %s", number, where);
 }
 
+/* To the fence: threads it lets through. */
+static bool is_for_process(int number)
+{
+#if defined __x86_64__
+    if (number == SYS_fork || number == SYS_vfork)
+        return true;
+#endif
+    return number == SYS_clone;
+}
+
 /* The fence's is the same fault whatever check is on its way; a trap's is what its check is
  * about. */
 static void on_refusal(int number)
@@ -47,6 +58,13 @@ static void on_refusal(int number)
     if (number == SYS_tgkill && getpid() != fenced_as)
         adp_child_exit(128 + SIGABRT);
     adp_trial_mend(trapped, ADP_MEND_REACHES_OUT);
+    if (is_for_process(number)) {
+        char where[256];
+        adp_trial_spoils(trapped);
+        adp_trial_where(trapped->slate, where, sizeof where);
+        adp_trial_fail(trapped, "it makes a process (the system call %s) %s",
+                       adp_call_name(number), where);
+    }
     on_trap(number);
 }
 
@@ -125,6 +143,15 @@ static const struct sock_filter setting[] = {
     ANSWER(SECCOMP_RET_ALLOW),
 };
 
+static const struct sock_filter forking[] = {
+    BEGIN,
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 3),
+    ARGUMENT(0),
+    BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 1, 0),
+    ANSWER(SECCOMP_RET_TRAP),
+    ANSWER(SECCOMP_RET_ALLOW),
+};
+
 static const struct sock_filter all[] = {
     BEGIN,
     IS(exit_group, SECCOMP_RET_ALLOW),
@@ -143,18 +170,30 @@ bool adp_trap_set(struct adp_trial *trial, enum adp_trap trap)
         return install(making, sizeof making / sizeof making[0]);
     case ADP_TRAP_SETTING:
         return install(setting, sizeof setting / sizeof setting[0]);
+    case ADP_TRAP_FORKING:
+        return install(forking, sizeof forking / sizeof forking[0]);
     default:
         return install(all, sizeof all / sizeof all[0]);
     }
 }
 
-void adp_trap_fence(struct adp_trial *trial)
+static void fence(struct adp_trial *trial, enum adp_fence whose)
 {
     if (fenced_as)
         return;
     trapped = trial;
     fenced_as = getpid();
-    adp_fence_raise(ADP_FENCE_CHECK, on_refusal);
+    adp_fence_raise(whose, on_refusal);
+}
+
+void adp_trap_fence(struct adp_trial *trial)
+{
+    fence(trial, ADP_FENCE_CHECK);
+}
+
+void adp_trap_fence_to_fork(struct adp_trial *trial)
+{
+    fence(trial, ADP_FENCE_FORK);
 }
 
 /* --- what the checks make themselves --- */
@@ -179,7 +218,7 @@ static void make_own(void *none)
 {
     pthread_t thread;
     (void)none;
-    if (!adp_fence_raise(ADP_FENCE_CHECK, on_own_refusal))
+    if (!adp_fence_raise(ADP_FENCE_FORK, on_own_refusal))
         return;
     if (pthread_create(&thread, NULL, come_and_go, NULL) == 0)
         pthread_join(thread, NULL);
@@ -225,7 +264,7 @@ static void make_needed(void *ctx)
 {
     struct needs *needs = ctx;
     pthread_t threads[NEEDED_THREADS];
-    if (!adp_fence_raise(ADP_FENCE_CHECK, on_own_refusal) ||
+    if (!adp_fence_raise(ADP_FENCE_FORK, on_own_refusal) ||
         mmap(NULL, NEEDED_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
              0) == MAP_FAILED)
         return;

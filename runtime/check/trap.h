@@ -15,6 +15,9 @@ enum adp_trap {
      * process, locks all of its memory or closes descriptors 0 to 2. A trap is such a
      * filter: none may be set after this one. */
     ADP_TRAP_SETTING,
+    /* Processes, but no threads: what the fence itself refuses, unless it is to let a check
+     * fork. It is told of as the fence's. */
+    ADP_TRAP_FORKING,
     /* Every one but what ends the process. Those that read the clock too: what a policy asks
      * by name does not come so far (adp_hooks_stop_clock), and whoever sets this trap asks
      * for no time under it. */
@@ -25,10 +28,12 @@ enum adp_trap {
 bool adp_trap_set(struct adp_trial *trial, enum adp_trap trap);
 
 /* The fence (fence.h), once for this process: before anything of the policy's is loaded, and
- * after all that the check itself has to write. A process that is forked later has it too,
- * and may then not even send itself a signal. Where there is none, there is still the
- * process. */
+ * after all that the check itself has to write and fork. Where there is none, there is still
+ * the process. */
 void adp_trap_fence(struct adp_trial *trial);
+/* The same for a check that forks beside the policy, whose code runs under ADP_TRAP_FORKING.
+ * The process that is forked has the fence too, and may not even send itself a signal. */
+void adp_trap_fence_to_fork(struct adp_trial *trial);
 
 /* Makes a thread and a process under the fence, in a process of its own, with nothing of a
  * policy's in it. What the C library asks for there and does not get, because it is newer than

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 static const struct adp_option options[] = {
-    { 'j', "json", NULL, "for machines: one object" },
+    { 'j', "json", NULL, "for machines: one object; none where the code is 2" },
     { 'o', "only", "ID", "this check, and those it stands on if they fail" },
     { 'b', "budget", "NS", "what decide may take, at the 99th percentile" },
     { 's', "seed", "N", "of the requests; else it follows from the file" },

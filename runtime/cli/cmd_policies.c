@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 static const struct adp_option options[] = {
-    { 'j', "json", NULL, "for machines: one array of objects" },
+    { 'j', "json", NULL, "for machines: one array of those that are listed" },
     { 0 },
 };
 

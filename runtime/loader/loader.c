@@ -82,8 +82,8 @@ static int map_copy(void **ret_handle, const struct adp_copy *copy, const char *
     if (!handle)
         return adp_error_at(err, ADP_EABI, path, 0, 0, "cannot be linked: %s",
                             linker_says(copy));
-    /* A host that closes descriptors it does not know frees a copy's number for the next
-     * one, and the linker goes by the name. */
+    /* A host that closes descriptors it does not know, or a policy, frees a copy's number for
+     * the next one, and the linker goes by the name. */
     for (uint32_t i = 0; i < process.n; i++)
         if (process.list[i].handle == handle)
             return adp_error_at(err, ADP_EIO, path, 0, 0,
@@ -101,7 +101,11 @@ static int map_in(void **ret_handle, enum adp_copy_place place,
     if (r < 0)
         return r;
     r = map_copy(ret_handle, &copy, path, err);
-    if (r < 0)
+    /* Where its name was another's: while it has that number the next one gets another. */
+    bool is_taken = r == ADP_EIO && place == ADP_COPY_MEMORY;
+    if (is_taken)
+        r = map_in(ret_handle, place, file, path, err);
+    if (r < 0 || is_taken)
         adp_copy_discard(&copy);
     else
         adp_copy_settle(&copy);

@@ -3,12 +3,14 @@
 #include "runtime/check/child.h"
 
 #include <check.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -254,6 +256,40 @@ START_TEST(a_signal_ends_the_waiting)
 }
 END_TEST
 
+static void outlives_its_parent(void *ctx)
+{
+    (void)ctx;
+    prctl(PR_SET_PDEATHSIG, 0);
+    for (;;)
+        pause();
+}
+
+static void waits_for_its_own(void *ctx)
+{
+    struct adp_child child;
+    struct adp_child_limit limit = { .ms = LIMIT_MS };
+    (void)ctx;
+    adp_child_run(&child, limit, outlives_its_parent, NULL);
+}
+
+START_TEST(a_childs_child_goes_with_it)
+{
+    struct adp_child child;
+    struct adp_child_limit limit = { .ms = LIMIT_MS, .stop = &stop };
+    struct sigaction action = { .sa_handler = on_alarm };
+    int ends_of[2]; /* of a pipe that is open for writing while one of them lives */
+    ck_assert_int_eq(pipe(ends_of), 0);
+    sigaction(SIGALRM, &action, NULL);
+    alarm(1);
+    adp_child_run(&child, limit, waits_for_its_own, NULL);
+    close(ends_of[1]);
+    struct pollfd p = { .fd = ends_of[0], .events = POLLIN };
+    ck_assert_int_eq(poll(&p, 1, 5000), 1);
+    ck_assert_int_eq(p.revents, POLLHUP);
+    close(ends_of[0]);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("child");
@@ -263,6 +299,7 @@ int main(void)
     tcase_add_test(t, nothing_is_left_running);
     tcase_add_loop_test(t, an_exit_runs_no_handler_of_the_parent, 0, 2);
     tcase_add_test(t, a_signal_ends_the_waiting);
+    tcase_add_test(t, a_childs_child_goes_with_it);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_ENV);

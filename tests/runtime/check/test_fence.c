@@ -20,6 +20,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { LIMIT_MS = 20000 };
@@ -132,6 +133,7 @@ static const struct {
     { SYS_execve, IN_BOTH, { 0, 0, 0 } },
     { SYS_execveat, IN_BOTH, { NOBODY, 0, 0, 0, 0 } },
     { SYS_clone, IN_BOTH, { CLONE_NEWUSER | CLONE_THREAD, 0, 0, 0, 0 } },
+    { SYS_clone, IN_BOTH, { CLONE_SIGHAND, 0, 0, 0, 0 } }, /* a process */
     { SYS_clone, IN_LOOK, { CLONE_THREAD, 0, 0, 0, 0 } },
     { SYS_clone3, IN_LOOK, { 0, 0 } },
     { SYS_connect, IN_BOTH, { NOBODY, 0, 0 } },
@@ -315,6 +317,29 @@ START_TEST(a_file_in_memory_is_given_its_size)
 }
 END_TEST
 
+static void forks(void *none)
+{
+    (void)none;
+    raise_fence();
+    pid_t pid = fork();
+    if (pid == 0)
+        adp_child_exit(7);
+    int status = 0;
+    record->kept = pid > 0 && waitpid(pid, &status, 0) == pid && WEXITSTATUS(status) == 7;
+}
+
+START_TEST(who_is_to_fork_may)
+{
+    struct adp_child child;
+    struct adp_child_limit limit = { .ms = LIMIT_MS };
+    make_record();
+    record->whose = ADP_FENCE_FORK;
+    adp_child_run(&child, limit, forks, NULL);
+    ck_assert(child.finished);
+    ck_assert(record->kept);
+}
+END_TEST
+
 /* --- what is feigned --- */
 
 static void ask_for_limits(void *none)
@@ -453,6 +478,7 @@ int main(void)
     tcase_add_loop_test(t, what_stays_within_the_process_goes_on, 0,
                         sizeof allowed / sizeof allowed[0]);
     tcase_add_loop_test(t, a_file_in_memory_is_given_its_size, 0, 2);
+    tcase_add_test(t, who_is_to_fork_may);
     tcase_add_test(t, limits_alarms_and_closing_are_answered_and_not_done);
     tcase_add_loop_test(t, an_abort_is_still_one, 0, 2);
     tcase_add_test(t, a_call_that_nobody_can_be_told_of_ends_the_process_all_the_same);
