@@ -14,7 +14,9 @@
 static const uint64_t SAVE_NS = 1000000000u;
 
 /* No policy's name: those begin with a letter. */
-static const char CONFIG_KEY[] = "#config";
+static const char *const keys[] = { [ADP_ABOVE_CONFIG] = "#config",
+                                    [ADP_ABOVE_SERVE] = "#serve",
+                                    [ADP_ABOVE_TOKEN] = "#token" };
 
 /* --- attaching --- */
 
@@ -71,21 +73,21 @@ uint32_t adp_above_places(const struct adp_serve_setting *serve)
     return limits.connections + ADP_HTTP_SPARE;
 }
 
-/* --- the configuration in force --- */
+/* --- what is in force --- */
 
-char *adp_above_config(const struct adp_sidecar *s)
+char *adp_above_kept(const struct adp_sidecar *s, enum adp_above_text what)
 {
     size_t len;
     uint64_t at_ns;
     const char *text =
-        s->worker ? adp_worker_saved(s->worker, CONFIG_KEY, &len, &at_ns) : NULL;
+        s->worker ? adp_worker_saved(s->worker, keys[what], &len, &at_ns) : NULL;
     return text ? strndup(text, len) : NULL;
 }
 
-void adp_above_keep_config(struct adp_sidecar *s, const char *text)
+void adp_above_keep(struct adp_sidecar *s, enum adp_above_text what, const char *text)
 {
     size_t len = strlen(text);
-    char *to = s->worker ? adp_worker_save_begin(s->worker, CONFIG_KEY, len) : NULL;
+    char *to = s->worker ? adp_worker_save_begin(s->worker, keys[what], len) : NULL;
     if (!to)
         return;
     memcpy(to, text, len);

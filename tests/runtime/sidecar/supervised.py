@@ -404,6 +404,49 @@ def reloading():
           [d["request_id"] for d in s.decisions()] == ["x1"], (moved, s.decisions()))
 
 
+def handing_on():
+    """What a worker read at its start and that has gone bad or away since."""
+    given = [("X-Admit-Token", "a-token-of-some-length")]
+    with open("token", "w") as f:
+        f.write(given[0][1])
+    s = Sidecar("segv", ", token_file: token")
+    c = Connection(s.at[0])
+    for what, spoil in (("gone", os.unlink), ("too short", lambda path: open(path, "w").close())):
+        spoil("token")
+        status = c.ask("GET", "/v1/auth", given + [("X-Tenant", "crash")])[0]
+        claim("a token's file that is %s: the next worker goes on with the token" % what,
+              status == 200 and c.ask("GET", "/v1/auth", given)[0] == 200 and c.ask("GET", "/v1/auth")[0] == 401, s.text())
+    s.write(s.config.replace(", token_file: token", ""))
+    s.process.send_signal(signal.SIGHUP)
+    until(10, lambda: "is in force" in s.text())
+    c.ask("GET", "/v1/auth", given + [("X-Tenant", "crash")])
+    claim("a reload without token_file: serve: is read at the start only, the next worker's too",
+          c.ask("GET", "/v1/auth")[0] == 401 and c.ask("GET", "/v1/auth", given)[0] == 200, s.text())
+    s.stop()
+    for what, spoil in (("gone", os.unlink), ("no policy", lambda path: (os.unlink(path), open(path, "w").write("x")))):
+        shutil.copy(POLICIES + "/crash_segv.so", "mine.so")
+        s = Sidecar("segv")
+        s.process.terminate()
+        s.process.wait(120)
+        s.write(s.config.replace(POLICIES + "/crash_segv.so", folder + "/mine.so"))
+        s.start()
+        spoil("mine.so")
+        c = Connection(s.at[0])
+        c.auth("x", "crash")
+        status, _, body = c.decide("y")
+        claim("a policy's file that is %s: requests are answered as in quarantine, which is said" % what,
+              status == 200 and "quarantine" in json.loads(body)["fault"] and "mine.so" in s.text() and
+              "until a reload it is not asked" in s.text(), (body, s.text()))
+        shutil.copy(POLICIES + "/crash_segv.so", "mine.so")
+        status, _, body = c.ask("POST", "/v1/reload")
+        claim("and with the file there, until a reload", status == 200 and json.loads(c.decide("z")[2]).get("fault") is None, body)
+        s.stop()
+        lines = {d["request_id"]: (d["policy"], d["fault"]) for d in s.decisions()}
+        claim("and each has its line, with the policy's name", lines == {
+            "x": ("crash_segv", "the policy died of SIGSEGV"), "y": ("crash_segv", "the policy is in quarantine"),
+            "z": ("crash_segv", None)}, lines)
+
+
 def killing():
     s = Sidecar("hang", ", threads: 2")
     c = [Connection(s.at[n % 2]) for n in range(4)]
@@ -612,6 +655,7 @@ try:
     answering()
     restoring()
     reloading()
+    handing_on()
     killing()
     stopping()
     haproxy()
