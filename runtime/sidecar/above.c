@@ -144,14 +144,15 @@ static void answer_outcome(struct adp_loop *loop, const struct adp_http_request 
         adp_refuse(loop, request, 503, "this outcome was lost when a policy failed");
 }
 
-/* By on_error, where nothing was decided; which then has its line. */
+/* As its line says; by on_error where it has none, and then it has one. */
 static void answer_decision(struct adp_loop *loop, uint64_t exchange,
                             const struct adp_owed *owed, bool object)
 {
     struct adp_owed_manner manner = { .gateway = ADP_GATEWAY_NATIVE };
     adp_decision d;
     bool said = owed->kind == ADP_OWED_AUTH || owed->kind == ADP_OWED_DECIDE;
-    if (!said || !adp_owed_read(owed->note, &manner, &d)) {
+    if ((!said || !adp_owed_read(owed->note, &manner, &d)) &&
+        (!said || !adp_owed_told(owed->note, loop->desk.lane->region, &d))) {
         adp_owed_fault(adp_host_config(loop->sidecar->rt), &d);
         if (!said || !adp_owed_is_recorded(owed->note, &loop->sidecar->found))
             adp_host_answered(loop->desk.lane);

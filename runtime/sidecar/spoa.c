@@ -374,6 +374,7 @@ static bool answer_owed(struct peer *p, const struct adp_held *held,
         if (o->kind != ADP_OWED_SPOP)
             return false; /* which frame it was nobody said */
         if (!adp_owed_read_frame(o->note, &stream, &frame, &d) &&
+            !adp_owed_frame_told(o->note, p->of->desk->lane->region, &d) &&
             !adp_owed_frame_is_recorded(o->note, until))
             adp_host_answered(p->of->desk->lane);
         if (!adp_spop_answer(p->spop, stream, frame, &d))

@@ -336,6 +336,18 @@ def answering():
     lines = {d["request_id"]: d for d in s.decisions()}
     claim("and the lines say as much", all(lines[r]["verdict"] == "reject" and lines[r]["reason"] == "policy_error" and
                                            lines[r]["fault"] == "the policy died of SIGABRT" for r in ("r1", "r2")), lines)
+    s = Sidecar("segv", policy=", on_error: reject, enforce: 0.5")
+    c = Connection(s.at[0])
+    told = {}
+    for i in range(12):
+        id_ = "e%d" % i
+        status, headers, body = c.decide(id_, "crash")
+        told[id_] = (json.loads(body)["enforced"], status)
+        c.ask("POST", "/v1/reload")  # nobody in quarantine
+    s.stop()
+    lines = {d["request_id"]: (d["enforced"], 503 if d["enforced"] else 200) for d in s.decisions()}
+    claim("with half of them governed, those are refused by on_error, the others not, and the lines say which",
+          told == lines and len(set(told.values())) == 2, (told, lines))
     # Two are decided when the third of the same packet kills: all are answered, in order.
     s = Sidecar("abort")
     c = Connection(s.at[1])
