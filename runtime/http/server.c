@@ -464,7 +464,7 @@ int adp_http_server_listen_take(struct adp_http_server *server, int fd)
 
 int adp_http_server_adopt_take(struct adp_http_server *server,
                                const struct adp_http_standing *standing,
-                               uint64_t *exchanges)
+                               const void *unread, uint64_t *exchanges)
 {
     int family = family_of(standing->fd), r;
     struct peer *peer = NULL;
@@ -490,7 +490,8 @@ int adp_http_server_adopt_take(struct adp_http_server *server,
     welcome(peer, family);
     for (uint32_t i = 0; i < standing->owed; i++)
         exchanges[i] = adp_http_conn_owe(&peer->conn, (standing->heads >> i) & 1);
-    peer->conn.last = standing->last || server->env.draining;
+    adp_http_conn_hand(&peer->conn, unread, standing->last ? 0 : standing->unread);
+    peer->conn.last = standing->last || (server->env.draining && !peer->conn.in.len);
     settle_later(peer);
     return 0;
 }

@@ -110,10 +110,18 @@ void adp_above_stand(void *ctx, uint32_t slot, const struct adp_http_standing *s
                                       .owed = standing->owed,
                                       .note = standing->heads,
                                       .last = standing->last,
+                                      .unread = standing->unread,
                                       .partly_read = standing->partly_read,
                                       .partly_written = standing->partly_written };
     loop->place = loop->first_place + slot;
     adp_worker_stand(loop->sidecar->worker, loop->place, &now);
+}
+
+bool adp_above_hold(void *ctx, uint32_t slot, const void *bytes, size_t len, bool more)
+{
+    struct adp_loop *loop = ctx;
+    return adp_worker_hold(loop->sidecar->worker, loop->first_place + slot, bytes, len,
+                           more);
 }
 
 void adp_above_owe(struct adp_loop *loop, uint32_t kind, const uint64_t note[3])
@@ -200,8 +208,9 @@ static void adopt(struct adp_loop *loop, const struct adp_held *held)
     const struct adp_http_standing standing = { .fd = held->standing.fd,
                                                 .owed = held->standing.owed,
                                                 .heads = held->standing.note,
-                                                .last = held->standing.last };
-    if (adp_http_server_adopt_take(loop->server, &standing, exchange) < 0)
+                                                .last = held->standing.last,
+                                                .unread = held->standing.unread };
+    if (adp_http_server_adopt_take(loop->server, &standing, held->unread, exchange) < 0)
         return; /* closed: out of memory or descriptors */
     for (uint32_t k = 0; k < standing.owed; k++)
         answer_owed(loop, exchange[k], &held->owed[k]);

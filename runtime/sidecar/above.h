@@ -55,6 +55,7 @@ int adp_above_watch(struct adp_sidecar *s, adp_error *err);
 
 /* What runtime/http is given: NULL without one above. [hot] */
 void adp_above_stand(void *loop, uint32_t slot, const struct adp_http_standing *standing);
+bool adp_above_hold(void *loop, uint32_t slot, const void *bytes, size_t len, bool more);
 /* Says what the newest request of the connection at hand asks for, and again when more is known.
  * [hot] */
 void adp_above_owe(struct adp_loop *loop, uint32_t kind, const uint64_t note[3]);

@@ -235,6 +235,7 @@ static struct adp_http_options options_of(struct adp_loop *loop)
         .calls = { .ctx = loop,
                    .request = on_request,
                    .standing = above ? adp_above_stand : NULL,
+                   .hold = above ? adp_above_hold : NULL,
                    .tick = on_tick },
         .limits = { .head_bytes = (uint32_t)serve->head_bytes,
                     .body_bytes = (uint32_t)serve->body_bytes,

@@ -357,7 +357,20 @@ def answering():
     claim("what was decided before is answered as decided", got[0] != got[1] != got[2] and got[2] == "0" * 16 and
           "0" * 16 not in got[:2], got)
     status, _, body = c.ask("POST", "/v1/outcome", body=json.dumps({"id": got[0], "status": 200, "ttft_ms": 5}).encode())
-    claim("and its outcome finds it", (status, json.loads(body)) == (200, {"outcome": "settled"}), body)
+    c.s.sendall(b"".join(b"GET /v1/auth HTTP/1.1\r\nHost: x\r\nX-Request-Id: q%d\r\nX-Tenant: %s\r\n\r\n" %
+                         (i, b"crash" if i == 4 else b"t") for i in range(40)) + b"GET /v1/au")
+    got_too = [c.receive()[1]["x-admit-id"] for _ in range(40)]
+    claim("what came behind the one that kills, in the same packet, is answered by the next worker",
+          [i for i, a in enumerate(got_too) if a == "0" * 16] == [4] and len(set(got_too)) == 40, got_too)
+    c.s.sendall(b"th HTTP/1.1\r\nHost: x\r\n\r\n")
+    claim("and so is what had only begun", c.receive()[0] == 200)
+    slow = Connection(s.at[0])
+    slow.s.sendall(b"POST /v1/decide HTTP/1.1\r\nHost: x\r\nContent-Length: 20\r\n\r\n{\"reques")
+    until(30, s.rests)
+    Connection(s.at[0]).auth("q40", "crash")
+    slow.s.sendall(b't_id": "s1"}')
+    claim("another's request that had partly arrived is answered when it is whole", slow.receive()[0] == 200, s.text())
+    claim("what was decided then has its outcome", (status, json.loads(body)) == (200, {"outcome": "settled"}), body)
     s.stop()
     claim("in the log too", [1 for line in s.lines() if line.get("id") == got[0] and "outcome" in line], s.lines())
 
