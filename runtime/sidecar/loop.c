@@ -222,6 +222,9 @@ static void on_tick(void *ctx, uint64_t now_ns)
 
 /* --- life --- */
 
+/* As many as there can be: who sends more is not asked about, and a gateway may fail open. */
+enum { MOST_FIELDS = 256 };
+
 static uint32_t ms(uint64_t ns)
 {
     return (uint32_t)((ns + 999999) / 1000000);
@@ -238,6 +241,7 @@ static struct adp_http_options options_of(struct adp_loop *loop)
                    .hold = above ? adp_above_hold : NULL,
                    .tick = on_tick },
         .limits = { .head_bytes = (uint32_t)serve->head_bytes,
+                    .fields = MOST_FIELDS,
                     .body_bytes = (uint32_t)serve->body_bytes,
                     .connections = serve->connections,
                     /* As many as one process may have to answer in another's place. */
