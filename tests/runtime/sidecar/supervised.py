@@ -631,6 +631,24 @@ def haproxy():
     claim("spop: and each request has its line", code == 0 and sorted(ids) == sorted(sent), (code, len(ids), len(sent)))
 
 
+def slow_haproxy():
+    for argv in ((), ("--one-process",)):
+        s = Sidecar("abort", ", spop: 127.0.0.1:0, limits: { idle: 1s, head_time: 300ms }", argv=argv)
+        at = re.search(r"spop on (\S+)", s.text())[1]
+        idle, part, busy = Haproxy(at), Haproxy(at), Haproxy(at)
+        frame = busy.notify(1, 1, "s", "t")
+        part.s.sendall(frame[:9])
+        for i in range(50):  # the end of one and the begin of the next, always
+            busy.s.sendall(frame[9:] + frame[:9] if i else frame + frame[:9])
+            busy.receive()
+            time.sleep(0.1)
+        claim("spop: who says nothing for limits.idle hears a goodbye, %s" % (" ".join(argv) or "supervised"),
+              idle.receive()[0] == 102 and idle.s.recv(1) == b"")
+        claim("spop: a frame that is not whole within limits.head_time ends it, whole ones one after the other do not",
+              part.s.recv(1) == b"")
+        s.stop()
+
+
 def watching():
     told = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     told.bind("notify")
@@ -684,6 +702,7 @@ try:
     killing()
     stopping()
     haproxy()
+    slow_haproxy()
     alone()
     starting()
     watching()
