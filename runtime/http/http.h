@@ -14,7 +14,8 @@
  *     connection that is kept alive allocate nothing: buffers come from a pool and go back.
  *  4. Answers to requests that came together leave in one write.
  *  5. When all connections are taken, the one that has waited longest without owing us or being
- *     owed anything makes room: clients that do nothing cannot keep others out.
+ *     owed anything makes room: clients that do nothing cannot keep others out. So it does when the
+ *     process has no descriptor left; if nobody can, clients wait unaccepted until there is one.
  *  6. An exchange whose client is gone is named by nothing: answering it does nothing and says so.
  *
  * Left to others: who may ask (tokens), paths and what they mean, TLS and client certificates (a

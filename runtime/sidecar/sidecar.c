@@ -275,6 +275,16 @@ static int begin_signals(struct adp_sidecar *s, adp_error *err)
     return s->worker ? 0 : watch_signals(s, err);
 }
 
+static void say_scarce(const struct adp_sidecar *s)
+{
+    char text[256];
+    uint64_t threads = s->serve.threads ? s->serve.threads : 1;
+    uint64_t spop = s->serve.spop.n ? ADP_SPOA_CONNECTIONS : 0;
+    if (adp_sockets_are_scarce(threads * adp_above_places(&s->serve) + spop, text,
+                               sizeof text))
+        adp_sidecar_say(s, "%s", text);
+}
+
 static int create(struct adp_sidecar *s, adp_errors *errors, adp_error *err)
 {
     int code = adp_above_attach(s, err);
@@ -292,6 +302,8 @@ static int create(struct adp_sidecar *s, adp_errors *errors, adp_error *err)
     code = open_token(s, err);
     if (code == 0)
         code = open_sockets(s, err);
+    if (code == 0 && !s->worker) /* else it was said above */
+        say_scarce(s);
     if (code == 0)
         code = adp_runtime_start(s->rt, err);
     if (code == 0)
@@ -449,6 +461,7 @@ static bool note_stop(struct adp_sidecar *s)
 
 static void drain(struct adp_sidecar *s, uint32_t within_ms)
 {
+    adp_sockets_refuse(&s->sockets);
     for (uint32_t i = 0; i < s->n_loops; i++)
         adp_http_server_drain(s->loop[i].server, within_ms);
 }

@@ -172,15 +172,16 @@ bool adp_spoa_was(const struct adp_held *held)
 
 /* --- accepting --- */
 
-/* Listeners wake us only while there is room. */
+/* Listeners wake us only while there is room, and descriptors. */
 static void set_accepting(struct adp_spoa *s, bool accepting)
 {
-    accepting &= !s->leaving;
+    accepting &= !s->leaving && s->n_peers < ADP_SPOA_CONNECTIONS;
     if (s->accepting == accepting)
         return;
     s->accepting = accepting;
     for (uint32_t i = 0; i < s->n_listeners; i++)
-        watch(s, EPOLL_CTL_MOD, s->listener[i], accepting ? EPOLLIN : 0, LISTENER + i);
+        watch(s, accepting ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, s->listener[i], EPOLLIN,
+              LISTENER + i);
 }
 
 static void drop(struct adp_spoa *s, struct peer *p)
@@ -237,8 +238,11 @@ static void accept_peers(struct adp_spoa *s, int listener)
 {
     for (int turn = 0; turn < TURNS && s->n_peers < ADP_SPOA_CONNECTIONS; turn++) {
         int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (fd < 0)
+        if (fd < 0) { /* of those that do not pass at once, the most likely is EMFILE */
+            if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
+                set_accepting(s, false);
             return;
+        }
         accept_peer(s, fd);
     }
     if (s->n_peers == ADP_SPOA_CONNECTIONS)
@@ -569,6 +573,7 @@ static void *run(void *ctx)
         uint64_t now = adp_board_now_ns();
         if (now - looked > (uint64_t)PERIOD_MS * 1000000u) {
             drop_stalled(s);
+            set_accepting(s, true); /* there may be descriptors again */
             looked = now;
         }
     }

@@ -257,9 +257,9 @@ static void begin_drain(struct adp_supervisor *s)
     s->draining = true;
     s->drain_until_ns = adp_supervise_now() + s->options.drain_ms * MS;
     adp_supervise_say(s, ADP_MESSAGE_DRAIN, s->options.drain_ms);
-    close_listeners(s); /* with the worker's gone too, nobody is kept waiting in vain */
     adp_supervise_tell(
         s, &(struct adp_news) { .what = ADP_DRAINING, .ms = s->options.drain_ms });
+    close_listeners(s); /* with the worker's gone too, nobody is kept waiting in vain */
 }
 
 static void read_signals(struct adp_supervisor *s)

@@ -60,7 +60,7 @@ enum adp_happening {
     ADP_WORKER_DIED,  /* pid, cause, detail, policy, id; ms that it lived */
     ADP_POLICY_QUARANTINED, /* policy */
     ADP_RESTART_DELAYED,    /* ms */
-    ADP_DRAINING,           /* ms at most */
+    ADP_DRAINING,           /* ms at most; listeners are closed next */
     ADP_RELOADING,          /* the worker reads its configuration anew */
     ADP_RELOADED,           /* it has, and made it or refused it */
     ADP_LOG_FAILED          /* at the end: text; the last */

@@ -84,7 +84,7 @@ class Connection:
 class Sidecar:
     number = 0
 
-    def __init__(self, way, serve="", policy="", log=None, argv=(), env=None):
+    def __init__(self, way, serve="", policy="", log=None, argv=(), env=None, through=()):
         Sidecar.number += 1
         self.name = "s%d" % Sidecar.number
         self.log = log or self.name + ".jsonl"
@@ -94,15 +94,15 @@ class Sidecar:
                        (self.log, POLICIES, way, policy, folder, self.name,
                         "{ unix: %s/%s.out }" % (folder, self.name), serve))
         self.write(self.config)
-        self.start(argv, env)
+        self.start(argv, env, through)
 
     def write(self, config):
         with open(self.name + ".yaml", "w") as f:
             f.write(config)
 
-    def start(self, argv=(), env=None):
+    def start(self, argv=(), env=None, through=()):
         self.said = open(self.name + ".said", "w")
-        self.process = subprocess.Popen([PROGRAM, "serve", "-c", self.name + ".yaml", *argv], stdin=subprocess.DEVNULL,
+        self.process = subprocess.Popen([*through, PROGRAM, "serve", "-c", self.name + ".yaml", *argv], stdin=subprocess.DEVNULL,
                                         stdout=self.said, stderr=self.said, preexec_fn=die_with_us, env=env)
         self.at = until(30, lambda: self.addresses() or self.process.poll() is not None)
 
@@ -514,6 +514,14 @@ def stopping():
     c.send("GET", "/v1/auth", [("X-Request-Id", "x"), ("X-Tenant", "crash")])
     until(5, lambda: s.computed() >= before + 5)  # it turns in the policy
     s.process.send_signal(signal.SIGTERM)
+    until(5, lambda: "stopping" in s.text())
+    refused = []
+    for at in s.at:
+        try:
+            Connection(at)
+        except OSError as e:
+            refused.append(type(e))
+    claim("SIGTERM while a policy hangs: whoever comes is refused at once", refused == 2 * [ConnectionRefusedError], refused)
     status, headers, _ = c.receive()
     claim("SIGTERM while a policy hangs: who waits is answered all the same, and told that it is the last",
           status == 200 and headers["x-admit-id"] == "0" * 16 and headers.get("connection") == "close", headers)
@@ -539,6 +547,34 @@ def stopping():
     lines = [d["request_id"] for d in s.decisions()]
     claim("SIGTERM at a death: what is owed is answered, it ends well, everything is written",
           code == 0 and answered == 200 and lines == ["a", "x"], (code, answered, lines, s.text()))
+
+
+def scarce():
+    limit = ("import os, resource, sys; resource.setrlimit(resource.RLIMIT_NOFILE, (160, 160)); "
+             "os.execv(sys.argv[1], sys.argv[1:])")
+    for argv in ((), ("--one-process",)):
+        s = Sidecar("segv", ", spop: 127.0.0.1:0", argv=argv, through=(sys.executable, "-c", limit))
+        claim("descriptors that are too few are said at the start, %s" % (argv or "supervised",),
+              "need 1396 descriptors with all else, and RLIMIT_NOFILE is 160" in s.text(), s.text())
+        at = re.search(r"spop on (\S+)", s.text())[1]
+        host, port = at.rsplit(":", 1)
+        kept = [socket.create_connection((host, int(port))) for _ in range(250)]
+        pid = s.worker() or s.process.pid
+
+        def computed():
+            with open("/proc/%d/stat" % pid) as f:
+                return sum(int(n) for n in f.read().rsplit(")", 1)[1].split()[11:13])
+
+        time.sleep(0.5)
+        before = computed()
+        time.sleep(1)
+        took = computed() - before
+        claim("and where there is none for one who comes, nothing turns", took <= 20, took)
+        for k in kept:
+            k.close()
+        claim("and who comes later is served", until(10, lambda: Connection(s.at[0]).auth("x")[0] == 200), s.text())
+        claim("by either way", until(10, lambda: Haproxy(at)))
+        s.stop()
 
 
 def alone():
@@ -703,6 +739,7 @@ try:
     stopping()
     haproxy()
     slow_haproxy()
+    scarce()
     alone()
     starting()
     watching()
