@@ -51,14 +51,16 @@ struct adp_http_field {
     struct adp_http_text name, value;
 };
 
-/* Any other method is answered 501. Which of these a path takes is its own business. */
+/* Any other method is answered 501, but those that HTTP's extensions have names for, and TRACE: they
+ * are OTHER. Which of these a path takes is its own business. */
 enum adp_http_method {
     ADP_HTTP_GET = 1,
     ADP_HTTP_HEAD, /* answered as GET; the body is counted and left out here */
     ADP_HTTP_POST,
     ADP_HTTP_PUT,
     ADP_HTTP_DELETE,
-    ADP_HTTP_OPTIONS
+    ADP_HTTP_OPTIONS,
+    ADP_HTTP_OTHER
 };
 
 /* A request. All of it is borrowed until the call it is given to returns. */

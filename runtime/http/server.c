@@ -789,6 +789,8 @@ const char *adp_http_error_text(int code)
     switch (code) {
     case UV_EADDRINUSE:
         return "somebody listens there already, or the path is another kind of file";
+    case UV_ESRCH:
+        return "no such group";
     case UV_EAI_NONAME:
         return "no such host";
     default:

@@ -164,7 +164,7 @@ static void answer_endpoint(struct adp_loop *loop, const struct adp_http_request
     if (!e->open && !adp_token_allows(&loop->sidecar->token, request))
         adp_refuse(loop, request, 401, "a token is needed: Authorization: Bearer TOKEN");
     else if (!(e->get && get) && !(e->post && post))
-        adp_refuse(loop, request, 405, "%s takes %s", e->path, e->post ? "POST" : "GET");
+        adp_refuse_method(loop, request, e->path, e->post ? "POST" : "GET, HEAD");
     else
         e->answer(loop, request);
 }

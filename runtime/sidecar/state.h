@@ -129,5 +129,8 @@ void adp_loop_answer_again(struct adp_loop *loop, const struct adp_http_request 
 void adp_refuse(struct adp_loop *loop, const struct adp_http_request *request,
                 uint32_t status, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+/* 405: it takes these. */
+void adp_refuse_method(struct adp_loop *loop, const struct adp_http_request *request,
+                       const char *path, const char *allowed);
 
 #endif
