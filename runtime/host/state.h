@@ -40,7 +40,8 @@ struct adp_edition {
     uint64_t
         saved_ns[ADP_MAX_POLICIES]; /* of the state it was made from, beyond; 0: none */
     char key[ADP_MAX_POLICIES][ADP_SIGNAL_NAME + 5];
-    char name[ADP_MAX_POLICIES][ADP_SIGNAL_NAME + 1]; /* of those that others stand in for */
+    char name[ADP_MAX_POLICIES]
+             [ADP_SIGNAL_NAME + 1]; /* of those that others stand in for */
     /* Once another is in force, and no lane is inside this one any more: */
     bool left;
     uint64_t tail[ADP_MAX_LANES + 1]; /* what the rings held by then: its last records */
