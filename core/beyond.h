@@ -9,7 +9,7 @@
 
 /* What outlives this process: a region that somebody else drains, and what policies saved
  * into it. The functions are called by [control] calls of the runtime, with `ctx`. A key is a
- * policy's name, with "#2" behind it for the second of that name. */
+ * policy's name, with "#2" behind it for the second of that name; or "#" and a word. */
 struct adp_beyond {
     struct adp_region *region; /* as another writer left it, or fresh */
     bool recording;

@@ -312,6 +312,25 @@ static void name_request(const struct request *rq)
     atomic_store_explicit(&call->asked, asked, memory_order_release);
 }
 
+/* Likewise, what the governing policy said, before shadows are asked: none of them is to change
+ * it, whatever it does. */
+static void name_answer(const struct request *rq, const struct answer *a)
+{
+    struct adp_call *call = rq->call;
+    uint64_t asked = atomic_load_explicit(&call->asked, memory_order_relaxed);
+    call->said.action = a->verdict.action;
+    call->said.reason = a->verdict.reason;
+    call->said.set = a->verdict.set;
+    call->said.binding = a->verdict.binding;
+    call->said.retry_after_ms = a->verdict.retry_after_ms;
+    call->said.margin = a->verdict.margin;
+    call->said.p = a->verdict.p;
+    call->said.decide_ns = a->decide_ns;
+    call->said.fault = a->fault;
+    /* Release: as above. */
+    atomic_store_explicit(&call->asked, asked | ADP_ASKED_SAID, memory_order_release);
+}
+
 /* Its records are made. */
 static void forget_request(const struct request *rq)
 {
@@ -601,7 +620,10 @@ int adp_decide(struct adp_lane *lane, struct adp_generations *generations,
     name_request(&rq);
 
     uint32_t n = rq.generation->n_members;
-    for (uint32_t i = 0; i < n; i++)
+    ask(&rq, 0, &answers[0]);
+    if (n > 1)
+        name_answer(&rq, &answers[0]);
+    for (uint32_t i = 1; i < n; i++)
         ask(&rq, i, &answers[i]);
     bool runs = answers[0].verdict.action == ADP_ADMIT || !rq.governed;
     uint64_t id = settle_tickets(&rq, answers, runs);

@@ -7,7 +7,8 @@
  *
  *  1. The writer is gone: nobody else is in the region but the drain.
  *  2. A request that was being decided gets one record with the fault for the policy that
- *     its lane was in, and one for the governing policy if that is another.
+ *     its lane was in, and one for the governing policy if that is another: what it said, if
+ *     it had. What that record says is what the host is to be told (adp_recover_told).
  *  3. What lies in the region is bounded before it is used, as the drain does: its writer may
  *     have died of writing to wrong places.
  *  4. A ticket goes to the instance that knows it, or to none: one made from saved state
@@ -37,6 +38,12 @@ struct adp_death {
 void adp_recover_lane(const struct adp_region *region, uint32_t lane,
                       enum adp_fault fault, uint64_t mono_ns, uint64_t wall_ns,
                       struct adp_death *ret);
+
+/* What adp_recover_lane recorded of the request that the lane was deciding when it had made
+ * `records` records, as the host is to be told. False: it recorded none, or of another; *ret is
+ * untouched. Whatever stands there, it is a decision that could have been made. [any] */
+bool adp_recover_told(const struct adp_region *region, uint32_t lane, uint64_t records,
+                      struct adp_decision *ret);
 
 /* Records on a lane of ours a request that was answered by on_error and of which nothing was
  * recorded: its process ended before it was decided, and knew nothing of it that is left. One of

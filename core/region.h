@@ -75,7 +75,21 @@ struct adp_call {
     uint64_t mono_ns, wall_ns;
     uint64_t present, number; /* of signals; of the snapshot, 0: none */
     double draw;
+    /* What the governing policy said of it, once `asked` says that it did: where others are asked
+     * after it. */
+    struct {
+        uint32_t action, reason, set, binding, retry_after_ms, fault;
+        double margin, p;
+        uint64_t decide_ns;
+    } said;
     char id[ADP_ID_MAX];
+    /* By whoever found the lane, for the next process: what its records say is told to the host,
+     * and the number of the first of them. */
+    struct {
+        uint64_t at;
+        uint32_t action, reason, retry_after_ms, fault, status;
+        _Atomic uint32_t is; /* 0: nothing; 1; 2: the request is governed */
+    } told;
 };
 
 /* In adp_call.asked, beside: bits 8 … 15: policy i rejects on error; 16 … 19: enum
@@ -84,7 +98,8 @@ enum adp_asked {
     ADP_ASKED = 1u,
     ADP_ASKED_HAS_ID = 2u,
     ADP_ASKED_GOVERNED = 4u,
-    ADP_ASKED_INLINE = 8u /* metrics came with it */
+    ADP_ASKED_INLINE = 8u, /* metrics came with it */
+    ADP_ASKED_SAID = 16u   /* the governing policy has answered */
 };
 enum { ADP_ASKED_REJECTS = 8, ADP_ASKED_PROFILE = 16, ADP_ASKED_ID = 24 }; /* shifts */
 

@@ -289,7 +289,7 @@ static int create(struct adp_edition *e, uint32_t i, const struct adp_edition *b
 {
     struct adp_member *m = &e->generation->member[i];
     size_t len = 0;
-    m->quarantined = !before && adp_host_is_quarantined(e, i);
+    m->quarantined |= !before && adp_host_is_quarantined(e, i);
     if (m->quarantined)
         return 0;
     const void *saved = before ? NULL : adp_host_find_saved(e, i, &len);
@@ -299,7 +299,10 @@ static int create(struct adp_edition *e, uint32_t i, const struct adp_edition *b
     if (restored)
         return 0;
     e->saved_ns[i] = 0; /* a process that starts must not fail of what another left */
-    return adp_host_create(e, i, NULL, 0, errors);
+    int code = adp_host_create(e, i, NULL, 0, errors);
+    /* Nor of what was fine before: the policy then is as one that failed. */
+    m->quarantined = code < 0 && !before && adp_host_follows(e);
+    return m->quarantined ? 0 : code;
 }
 
 /* Everything but the instances that take over a state. */
@@ -309,7 +312,7 @@ static int fill(struct adp_edition *e, const struct adp_runtime *rt,
     uint32_t n = e->config->n_policies;
     bool fine = errors->n == 0;
     for (uint32_t i = 0; i < n; i++)
-        if (prepare(e, i, errors))
+        if (prepare(e, i, errors) || (!before && adp_host_stand_in(e, i)))
             describe(e, i);
         else
             fine = false;

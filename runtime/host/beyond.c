@@ -4,6 +4,9 @@
 #include "core/recover.h"
 #include "runtime/host/state.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 const void *adp_host_find_saved(struct adp_edition *e, uint32_t i, size_t *ret_len)
 {
     const struct adp_beyond *b = e->beyond;
@@ -22,6 +25,73 @@ bool adp_host_is_quarantined(const struct adp_edition *e, uint32_t i)
     return e->beyond && e->beyond->quarantined(e->beyond->ctx, e->key[i]);
 }
 
+/* Names of the policies in force, in their order, each with what ends it; none begins with '#'. */
+static const char NAMES_KEY[] = "#policies";
+
+static void save_names(const struct adp_beyond *b, const struct adp_edition *e)
+{
+    uint32_t n = e->generation->n_members;
+    char *to = b->save_begin(b->ctx, NAMES_KEY, n * (ADP_SIGNAL_NAME + 2));
+    size_t len = 0;
+    if (!to)
+        return;
+    for (uint32_t i = 0; i < n; i++) {
+        const char *name = e->loaded[i]->policy.name;
+        size_t more = strlen(name);
+        memcpy(to + len, name, more);
+        len += more;
+        to[len++] = e->loaded[i]->baseline ? '*' : '\n';
+    }
+    b->save_end(b->ctx, len, e->clock->mono_ns(e->clock->ctx));
+}
+
+static const char *saved_names(const struct adp_edition *e, size_t *ret_len)
+{
+    uint64_t at_ns;
+    const struct adp_beyond *b = e->beyond;
+    return b ? b->saved(b->ctx, NAMES_KEY, ret_len, &at_ns) : NULL;
+}
+
+bool adp_host_follows(const struct adp_edition *e)
+{
+    size_t len;
+    return saved_names(e, &len) != NULL;
+}
+
+/* The i-th name's length and what ends it; 0: there is none. */
+static size_t find_name(const char *names, size_t len, uint32_t i, const char **ret)
+{
+    size_t at = 0, n = 0;
+    for (uint32_t k = 0; at < len; k++, at += n + 1) {
+        for (n = 0; at + n < len && names[at + n] != '\n' && names[at + n] != '*'; n++)
+            ;
+        *ret = names + at;
+        if (k == i)
+            return at + n < len && n <= ADP_SIGNAL_NAME ? n : 0;
+    }
+    return 0;
+}
+
+bool adp_host_stand_in(struct adp_edition *e, uint32_t i)
+{
+    size_t len = 0;
+    const char *names = saved_names(e, &len), *name = NULL;
+    size_t n = names ? find_name(names, len, i, &name) : 0;
+    struct adp_loaded *loaded = n ? calloc(1, sizeof *loaded) : NULL;
+    if (!loaded)
+        return false;
+    memcpy(e->name[i], name, n);
+    loaded->policy.size = sizeof loaded->policy;
+    loaded->policy.name = e->name[i];
+    loaded->baseline = name[n] == '*';
+    adp_loaded_destroy(e->loaded[i]);
+    e->loaded[i] = loaded;
+    e->params[i] = (struct adp_params) { 0 };
+    e->generation->member[i].replica_slots = 0;
+    e->generation->member[i].quarantined = true;
+    return true;
+}
+
 void adp_host_within(const struct adp_edition *e, uint32_t i, bool begins)
 {
     if (e->beyond)
@@ -36,8 +106,10 @@ void adp_host_announce(const struct adp_runtime *rt, const struct adp_edition *e
     uint32_t n = e->generation->n_members;
     for (uint32_t i = 0; i < n; i++)
         keys[i] = e->key[i];
-    if (b)
-        b->policies(b->ctx, e->generation->number, keys, n);
+    if (!b)
+        return;
+    b->policies(b->ctx, e->generation->number, keys, n);
+    save_names(b, e);
 }
 
 void adp_host_take_over_region(const struct adp_runtime *rt, const struct adp_edition *e)

@@ -44,7 +44,8 @@ struct adp_host_options {
 
 /* As adp_runtime_open and adp_runtime_open_text. `folder`: what relative plugin paths in
  * the text start from. `options` may be NULL; it is copied, what it points to borrowed
- * for the life of the runtime. */
+ * for the life of the runtime. Where a process before had this in force (`beyond`), a policy that
+ * cannot be had any more is in quarantine, and why is in `errors` also on success. */
 int adp_host_open(adp_runtime **ret, const char *path,
                   const struct adp_host_options *options, adp_errors *errors);
 int adp_host_open_text(adp_runtime **ret, const char *text, const char *name,

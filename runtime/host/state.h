@@ -40,6 +40,8 @@ struct adp_edition {
     uint64_t
         saved_ns[ADP_MAX_POLICIES]; /* of the state it was made from, beyond; 0: none */
     char key[ADP_MAX_POLICIES][ADP_SIGNAL_NAME + 5];
+    char name[ADP_MAX_POLICIES]
+             [ADP_SIGNAL_NAME + 1]; /* of those that others stand in for */
     /* Once another is in force, and no lane is inside this one any more: */
     bool left;
     uint64_t tail[ADP_MAX_LANES + 1]; /* what the rings held by then: its last records */
@@ -177,6 +179,10 @@ int adp_host_record_words(struct adp_runtime *rt, const struct adp_edition *e,
 /* beyond.c: state saved by a process before; sets saved_ns. */
 const void *adp_host_find_saved(struct adp_edition *e, uint32_t i, size_t *ret_len);
 bool adp_host_is_quarantined(const struct adp_edition *e, uint32_t i);
+/* Whether a process before this one had the policies of this edition in force; puts in place of
+ * the i-th, which cannot be had again, one that has its name and nothing else. */
+bool adp_host_follows(const struct adp_edition *e);
+bool adp_host_stand_in(struct adp_edition *e, uint32_t i);
 /* Says that create, save or destroy of member i, or of its forerunner, begins or is over. */
 void adp_host_within(const struct adp_edition *e, uint32_t i, bool begins);
 /* Says whose policies come into force; of the first edition, takes over what waits and the

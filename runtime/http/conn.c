@@ -39,10 +39,15 @@ static size_t unsent(const struct adp_http_conn *conn)
     return conn->flight.len - conn->flight_at + conn->ready.len;
 }
 
-static bool is_partly_read(const struct adp_http_conn *conn)
+static bool has_unread(const struct adp_http_conn *conn)
 {
     return conn->phase == ADP_HTTP_READING_HEAD || conn->phase == ADP_HTTP_READING_BODY ||
-           conn->behind || conn->reaching;
+           conn->behind;
+}
+
+static bool is_partly_read(const struct adp_http_conn *conn)
+{
+    return conn->reaching || (has_unread(conn) && !conn->held);
 }
 
 static bool is_partly_written(const struct adp_http_conn *conn)
@@ -63,9 +68,27 @@ static void tell(struct adp_http_conn *conn)
         .heads = conn->heads,
         .last = conn->last,
         .partly_read = is_partly_read(conn),
+        .unread = has_unread(conn) ? (uint32_t)conn->held : 0,
         .partly_written = is_partly_written(conn),
     };
     calls->standing(calls->ctx, conn->index, &standing);
+}
+
+/* Has bytes that were read kept by the caller. */
+static void hold(struct adp_http_conn *conn, const char *bytes, size_t len, bool more)
+{
+    const struct adp_http_calls *calls = &conn->env->calls;
+    bool kept = calls->hold && calls->hold(calls->ctx, conn->index, bytes, len, more);
+    conn->held = kept ? (more ? conn->held : 0) + len : 0;
+}
+
+/* All that is read and not delivered. What is held already shrinks from its front. */
+static void hold_rest(struct adp_http_conn *conn, const char *rest, size_t len)
+{
+    if (len <= conn->held)
+        conn->held = len;
+    else
+        hold(conn, rest, len, false);
 }
 
 static void enter(struct adp_http_conn *conn, enum adp_http_phase phase, uint64_t now_ns)
@@ -301,6 +324,19 @@ uint64_t adp_http_conn_owe(struct adp_http_conn *conn, bool head)
     return exchange;
 }
 
+void adp_http_conn_hand(struct adp_http_conn *conn, const void *unread, size_t len)
+{
+    if (!len || conn->last)
+        return;
+    if (adp_http_buffer_append(&conn->env->pool, &conn->in, unread, len) < 0) {
+        fail(conn);
+        return;
+    }
+    conn->behind = len;
+    hold_rest(conn, conn->in.bytes, len);
+    tell(conn);
+}
+
 /* --- reading */
 
 static bool may_take(const struct adp_http_conn *conn)
@@ -332,8 +368,8 @@ static void refuse(struct adp_http_conn *conn, const struct adp_http_refusal *re
         answered(conn, slot);
 }
 
-static void deliver(struct adp_http_conn *conn, struct adp_http_text body, size_t behind,
-                    uint64_t now_ns)
+static void deliver(struct adp_http_conn *conn, struct adp_http_text body,
+                    struct adp_http_text rest, uint64_t now_ns)
 {
     struct adp_http_env *env = conn->env;
     const struct adp_http_head *head = &env->head;
@@ -344,7 +380,8 @@ static void deliver(struct adp_http_conn *conn, struct adp_http_text body, size_
     conn->continue_due = false;
     conn->scan = (struct adp_http_scan) { 0 };
     enter(conn, ADP_HTTP_IDLE, now_ns);
-    conn->behind = behind;
+    conn->behind = conn->last ? 0 : rest.len; /* else nobody reads it */
+    hold_rest(conn, rest.at, conn->behind);
     tell(conn);
     env->counts.requests++;
     struct adp_http_request request = { .exchange = slot->exchange,
@@ -425,7 +462,7 @@ static size_t take_request(struct adp_http_conn *conn, char *bytes, size_t len, 
     size_t body_at = conn->body_at;
     size_t used = body_at + (conn->chunked ? conn->chunks.read : conn->body_len);
     struct adp_http_text body = { bytes + body_at, conn->body_len };
-    deliver(conn, body, len - used, now_ns);
+    deliver(conn, body, (struct adp_http_text) { bytes + used, len - used }, now_ns);
     return used;
 }
 
@@ -449,7 +486,7 @@ static bool drop_input(struct adp_http_conn *conn, size_t left)
     if (!conn->last && !conn->failed)
         return false;
     conn->linger |= left > 0;
-    conn->behind = 0;
+    conn->behind = conn->held = 0;
     adp_http_buffer_release(&conn->env->pool, &conn->in);
     return true;
 }
@@ -483,12 +520,17 @@ void adp_http_conn_input(struct adp_http_conn *conn, char *bytes, size_t len,
     if (conn->phase == ADP_HTTP_LINGER || conn->phase == ADP_HTTP_CLOSED || !len)
         return;
     size_t used = 0;
-    if (!conn->in.len)
+    if (!conn->in.len) {
+        conn->held = 0;
         used = take_requests(conn, bytes, len, false, now_ns);
+    } else if (conn->held)
+        hold(conn, bytes, len, true);
     if (drop_input(conn, len - used) || used == len) {
         tell(conn);
         return;
     }
+    if (!conn->in.len)
+        hold_rest(conn, bytes + used, len - used);
     if (adp_http_buffer_append(&conn->env->pool, &conn->in, bytes + used, len - used) < 0)
         fail(conn);
     else
@@ -499,6 +541,7 @@ void adp_http_conn_eof(struct adp_http_conn *conn, uint64_t now_ns)
 {
     conn->ended = conn->last = true;
     conn->continue_due = conn->reaching = false;
+    conn->behind = conn->held = 0;
     adp_http_buffer_release(&conn->env->pool, &conn->in);
     if (conn->phase == ADP_HTTP_LINGER) {
         conn->failed = true;

@@ -70,6 +70,7 @@ struct adp_http_conn {
     bool continue_due; /* the client waits for 100 */
     size_t behind;     /* bytes that came behind the request being delivered */
     bool reaching;     /* bytes may be on their way from the socket */
+    size_t held;       /* of what is read and not delivered: all of it, or 0 */
 
     struct adp_http_slot *slots; /* limits.pipelined of them */
     uint32_t first, n;
@@ -97,6 +98,8 @@ void adp_http_conn_finish(struct adp_http_conn *conn);
 void adp_http_conn_open(struct adp_http_conn *conn, int fd, uint64_t now_ns);
 /* Takes up what another process owed. Returns the exchange. At most limits.pipelined. */
 uint64_t adp_http_conn_owe(struct adp_http_conn *conn, bool head);
+/* And what it had read behind those. */
+void adp_http_conn_hand(struct adp_http_conn *conn, const void *unread, size_t len);
 /* Ends it at once: exchanges that are not wholly answered are reported gone. */
 void adp_http_conn_close(struct adp_http_conn *conn);
 

@@ -126,9 +126,15 @@ static enum adp_http_method method_of(struct adp_http_text word)
         [ADP_HTTP_POST] = "POST",     [ADP_HTTP_PUT] = "PUT",
         [ADP_HTTP_DELETE] = "DELETE", [ADP_HTTP_OPTIONS] = "OPTIONS",
     };
+    static const char *const others[] = { "PATCH",  "TRACE",  "PROPFIND", "PROPPATCH",
+                                          "MKCOL",  "COPY",   "MOVE",     "LOCK",
+                                          "UNLOCK", "SEARCH", "REPORT",   "PURGE" };
     for (unsigned i = ADP_HTTP_GET; i < sizeof names / sizeof names[0]; i++)
         if (adp_http_text_is(word, names[i]))
             return (enum adp_http_method)i;
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (adp_http_text_is(word, others[i]))
+            return ADP_HTTP_OTHER;
     return 0;
 }
 

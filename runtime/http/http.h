@@ -14,7 +14,8 @@
  *     connection that is kept alive allocate nothing: buffers come from a pool and go back.
  *  4. Answers to requests that came together leave in one write.
  *  5. When all connections are taken, the one that has waited longest without owing us or being
- *     owed anything makes room: clients that do nothing cannot keep others out.
+ *     owed anything makes room: clients that do nothing cannot keep others out. So it does when the
+ *     process has no descriptor left; if nobody can, clients wait unaccepted until there is one.
  *  6. An exchange whose client is gone is named by nothing: answering it does nothing and says so.
  *
  * Left to others: who may ask (tokens), paths and what they mean, TLS and client certificates (a
@@ -50,14 +51,16 @@ struct adp_http_field {
     struct adp_http_text name, value;
 };
 
-/* Any other method is answered 501. Which of these a path takes is its own business. */
+/* Any other method is answered 501, but those that HTTP's extensions have names for, and TRACE: they
+ * are OTHER. Which of these a path takes is its own business. */
 enum adp_http_method {
     ADP_HTTP_GET = 1,
     ADP_HTTP_HEAD, /* answered as GET; the body is counted and left out here */
     ADP_HTTP_POST,
     ADP_HTTP_PUT,
     ADP_HTTP_DELETE,
-    ADP_HTTP_OPTIONS
+    ADP_HTTP_OPTIONS,
+    ADP_HTTP_OTHER
 };
 
 /* A request. All of it is borrowed until the call it is given to returns. */
@@ -171,7 +174,10 @@ struct adp_http_standing {
     uint64_t heads; /* bit i: the i-th oldest of them asks with HEAD */
     bool last;      /* no more requests are read after these */
     bool
-        partly_read; /* a request has begun and is not whole, or may have: it is being read */
+        partly_read; /* a request has begun and is not whole, or may have: it is being read;
+                              and not all of it is held */
+    /* Bytes that were read and are no request yet: the last so many of those given to `hold`. */
+    uint32_t unread;
     bool partly_written /* an answer has begun and is not whole */;
 };
 
@@ -188,6 +194,10 @@ struct adp_http_calls {
     /* May be NULL. `slot` is below limits.connections + ADP_HTTP_SPARE and names the connection
      * until its fd is -1. */
     void (*standing)(void *ctx, uint32_t slot, const struct adp_http_standing *standing);
+    /* May be NULL. Bytes that were read from this connection, to be kept in place of those given
+     * before, or behind them; which of them still count is told by `standing`. False: they are
+     * not kept. Called only where a read brought something else than whole requests, one by one. */
+    bool (*hold)(void *ctx, uint32_t slot, const void *bytes, size_t len, bool more);
     /* May be NULL. About every 100 ms while the loop runs, busy or not. */
     void (*tick)(void *ctx, uint64_t now_ns);
 };
@@ -234,13 +244,14 @@ void adp_http_server_destroy(struct adp_http_server *server);
 int adp_http_server_listen_take(struct adp_http_server *server, int fd);
 
 /* Goes on with a connection that another process accepted, and that owes these answers (see
- * adp_http_standing; it was neither partly read nor partly written). exchanges[0..owed-1], oldest
+ * adp_http_standing; it was neither partly read nor partly written), after which come those to
+ * what is in the `unread` bytes, and in the socket behind them. exchanges[0..owed-1], oldest
  * first, are what to answer them by, as HTTP/1.1. The descriptor is taken, also on failure.
  * UV_EINVAL: not a connected stream socket, or owed > limits.pipelined; UV_EMFILE: no connection
  * is free; UV_ENOMEM. [control] or [loop] */
 int adp_http_server_adopt_take(struct adp_http_server *server,
                                const struct adp_http_standing *standing,
-                               uint64_t *exchanges);
+                               const void *unread, uint64_t *exchanges);
 
 /* Calls `readable` whenever the descriptor can be read without blocking: an eventfd to be woken
  * by other threads, a signalfd, datagrams. Borrowed until the server is destroyed. UV_EEXIST,

@@ -34,7 +34,7 @@ static int read_group(const char *group, gid_t *ret)
     struct group entry, *found = NULL;
     int r = getgrnam_r(group, &entry, memory, sizeof memory, &found);
     if (!found)
-        return r ? -r : UV_ENOENT;
+        return r ? -r : UV_ESRCH;
     *ret = found->gr_gid;
     return 0;
 }

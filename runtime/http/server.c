@@ -11,6 +11,7 @@
 #include "runtime/http/conn.h"
 #include "runtime/http/listen.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@
 #include <unistd.h>
 #include <uv.h>
 
-enum { TICK_MS = 100, READ_BYTES = 65536 };
+enum { TICK_MS = 100, READ_BYTES = 65536, ACCEPTS = 64 /* in one turn */ };
 
 union stream {
     uv_handle_t handle;
@@ -44,12 +45,13 @@ struct peer {
     bool writing, reading, is_later;
 };
 
+/* Polled, and not libuv's: that goes on accepting for as long as it fails. */
 struct listener {
-    union stream io;
+    uv_poll_t poll;
     struct adp_http_server *server;
     struct listener *next;
-    int family;
-    bool waiting; /* a connection waits for a peer */
+    int fd, family;
+    bool waiting; /* connections wait for a peer, or a descriptor */
 };
 
 struct watch {
@@ -374,14 +376,46 @@ static bool make_room(struct adp_http_server *server)
     return server->env.counts.open < limit;
 }
 
-static void accept_one(struct listener *listener)
+static int open_stream(union stream *io, int family, int fd)
+{
+    return family == AF_UNIX ? uv_pipe_open(&io->pipe, fd) : uv_tcp_open(&io->tcp, fd);
+}
+
+/* Makes a descriptor free, as when all connections are taken; false: there is none to be had. */
+static bool spare_descriptor(struct adp_http_server *server)
+{
+    struct peer *oldest = longest_quiet(server);
+    if (!oldest)
+        return false;
+    server->env.counts.evicted++;
+    close_peer(oldest);
+    return true;
+}
+
+/* Whether another may be accepted at once, after that failed. */
+static bool go_on_after(struct adp_http_server *server, int failure)
+{
+    switch (failure) {
+    case EINTR:
+    case ECONNABORTED:
+        return true;
+    case EMFILE:
+    case ENFILE:
+        return spare_descriptor(server);
+    default:
+        return false;
+    }
+}
+
+static void begin_connection(struct listener *listener, struct peer *peer, int fd)
 {
     struct adp_http_server *server = listener->server;
-    struct peer *peer = free_peer(server);
-    listener->waiting = !peer || begin_peer(peer, listener->family) < 0;
-    if (listener->waiting)
+    if (begin_peer(peer, listener->family) < 0) {
+        close(fd);
         return;
-    if (uv_accept(&listener->io.stream, &peer->io.stream) < 0) {
+    }
+    if (open_stream(&peer->io, listener->family, fd) < 0) {
+        close(fd);
         uv_close(&peer->io.handle, on_peer_closed);
         return;
     }
@@ -394,21 +428,46 @@ static void accept_one(struct listener *listener)
     settle(peer);
 }
 
-static void on_connection(uv_stream_t *stream, int status)
+/* False: none is there, or the next ones have to wait. */
+static bool accept_one(struct listener *listener)
 {
-    struct listener *listener = stream->data;
-    /* Out of descriptors: libuv has closed it. */
-    if (status < 0)
-        listener->server->env.counts.turned_away++;
-    else
-        accept_one(listener);
+    struct peer *peer = free_peer(listener->server);
+    if (!peer) {
+        listener->waiting = true;
+        return false;
+    }
+    int fd = accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd >= 0) {
+        begin_connection(listener, peer, fd);
+        return true;
+    }
+    int failure = errno;
+    return_peer(peer);
+    if (failure == EAGAIN)
+        return false;
+    listener->waiting = !go_on_after(listener->server, failure);
+    return !listener->waiting;
 }
 
+static void on_connection(uv_poll_t *poll, int status, int events)
+{
+    struct listener *listener = poll->data;
+    (void)status;
+    (void)events;
+    for (int i = 0; i < ACCEPTS && accept_one(listener); i++)
+        ;
+    if (listener->waiting)
+        uv_poll_stop(poll);
+}
+
+/* There may be room again. */
 static void accept_waiting(struct adp_http_server *server)
 {
-    for (struct listener *l = server->listeners; l && server->free; l = l->next)
-        if (l->waiting && !uv_is_closing(&l->io.handle))
-            accept_one(l);
+    for (struct listener *l = server->listeners; l; l = l->next)
+        if (l->waiting && !uv_is_closing((uv_handle_t *)&l->poll)) {
+            l->waiting = false;
+            uv_poll_start(&l->poll, UV_READABLE, on_connection);
+        }
 }
 
 static int family_of(int fd)
@@ -418,11 +477,6 @@ static int family_of(int fd)
     return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) < 0 ? -1 : domain;
 }
 
-static int open_stream(union stream *io, int family, int fd)
-{
-    return family == AF_UNIX ? uv_pipe_open(&io->pipe, fd) : uv_tcp_open(&io->tcp, fd);
-}
-
 static void on_listener_closed(uv_handle_t *handle)
 {
     struct listener *listener = handle->data;
@@ -430,6 +484,7 @@ static void on_listener_closed(uv_handle_t *handle)
     while (*at != listener)
         at = &(*at)->next;
     *at = listener->next;
+    close(listener->fd);
     free(listener);
 }
 
@@ -443,28 +498,25 @@ int adp_http_server_listen_take(struct adp_http_server *server, int fd)
     }
     listener->server = server;
     listener->family = family_of(fd);
-    r = init_stream(server, &listener->io, listener->family);
+    listener->fd = fd;
+    r = uv_poll_init(&server->loop, &listener->poll, fd);
     if (r < 0) {
         close(fd);
         free(listener);
         return r;
     }
-    listener->io.handle.data = listener;
+    listener->poll.data = listener;
     listener->next = server->listeners;
     server->listeners = listener;
-    r = open_stream(&listener->io, listener->family, fd);
+    r = uv_poll_start(&listener->poll, UV_READABLE, on_connection);
     if (r < 0)
-        close(fd);
-    else
-        r = uv_listen(&listener->io.stream, SOMAXCONN, on_connection);
-    if (r < 0)
-        uv_close(&listener->io.handle, on_listener_closed);
+        uv_close((uv_handle_t *)&listener->poll, on_listener_closed);
     return r;
 }
 
 int adp_http_server_adopt_take(struct adp_http_server *server,
                                const struct adp_http_standing *standing,
-                               uint64_t *exchanges)
+                               const void *unread, uint64_t *exchanges)
 {
     int family = family_of(standing->fd), r;
     struct peer *peer = NULL;
@@ -490,7 +542,8 @@ int adp_http_server_adopt_take(struct adp_http_server *server,
     welcome(peer, family);
     for (uint32_t i = 0; i < standing->owed; i++)
         exchanges[i] = adp_http_conn_owe(&peer->conn, (standing->heads >> i) & 1);
-    peer->conn.last = standing->last || server->env.draining;
+    adp_http_conn_hand(&peer->conn, unread, standing->last ? 0 : standing->unread);
+    peer->conn.last = standing->last || (server->env.draining && !peer->conn.in.len);
     settle_later(peer);
     return 0;
 }
@@ -573,6 +626,7 @@ void adp_http_server_tick(struct adp_http_server *server)
     const struct adp_http_calls *calls = &server->env.calls;
     uint64_t now_ns = now_of(server);
     set_date(server);
+    accept_waiting(server);
     for (uint32_t i = 0; i < server->n_peers; i++) {
         struct peer *peer = server->peers[i];
         if (!peer->open || uv_is_closing(&peer->io.handle))
@@ -608,8 +662,8 @@ static void on_cut_off(uv_timer_t *timer)
 static void close_listeners(struct adp_http_server *server)
 {
     for (struct listener *l = server->listeners; l; l = l->next)
-        if (!uv_is_closing(&l->io.handle))
-            uv_close(&l->io.handle, on_listener_closed);
+        if (!uv_is_closing((uv_handle_t *)&l->poll))
+            uv_close((uv_handle_t *)&l->poll, on_listener_closed);
 }
 
 static void drain(struct adp_http_server *server, uint32_t within_ms)
@@ -735,6 +789,8 @@ const char *adp_http_error_text(int code)
     switch (code) {
     case UV_EADDRINUSE:
         return "somebody listens there already, or the path is another kind of file";
+    case UV_ESRCH:
+        return "no such group";
     case UV_EAI_NONAME:
         return "no such host";
     default:

@@ -14,7 +14,9 @@
 static const uint64_t SAVE_NS = 1000000000u;
 
 /* No policy's name: those begin with a letter. */
-static const char CONFIG_KEY[] = "#config";
+static const char *const keys[] = { [ADP_ABOVE_CONFIG] = "#config",
+                                    [ADP_ABOVE_SERVE] = "#serve",
+                                    [ADP_ABOVE_TOKEN] = "#token" };
 
 /* --- attaching --- */
 
@@ -71,21 +73,21 @@ uint32_t adp_above_places(const struct adp_serve_setting *serve)
     return limits.connections + ADP_HTTP_SPARE;
 }
 
-/* --- the configuration in force --- */
+/* --- what is in force --- */
 
-char *adp_above_config(const struct adp_sidecar *s)
+char *adp_above_kept(const struct adp_sidecar *s, enum adp_above_text what)
 {
     size_t len;
     uint64_t at_ns;
     const char *text =
-        s->worker ? adp_worker_saved(s->worker, CONFIG_KEY, &len, &at_ns) : NULL;
+        s->worker ? adp_worker_saved(s->worker, keys[what], &len, &at_ns) : NULL;
     return text ? strndup(text, len) : NULL;
 }
 
-void adp_above_keep_config(struct adp_sidecar *s, const char *text)
+void adp_above_keep(struct adp_sidecar *s, enum adp_above_text what, const char *text)
 {
     size_t len = strlen(text);
-    char *to = s->worker ? adp_worker_save_begin(s->worker, CONFIG_KEY, len) : NULL;
+    char *to = s->worker ? adp_worker_save_begin(s->worker, keys[what], len) : NULL;
     if (!to)
         return;
     memcpy(to, text, len);
@@ -108,10 +110,18 @@ void adp_above_stand(void *ctx, uint32_t slot, const struct adp_http_standing *s
                                       .owed = standing->owed,
                                       .note = standing->heads,
                                       .last = standing->last,
+                                      .unread = standing->unread,
                                       .partly_read = standing->partly_read,
                                       .partly_written = standing->partly_written };
     loop->place = loop->first_place + slot;
     adp_worker_stand(loop->sidecar->worker, loop->place, &now);
+}
+
+bool adp_above_hold(void *ctx, uint32_t slot, const void *bytes, size_t len, bool more)
+{
+    struct adp_loop *loop = ctx;
+    return adp_worker_hold(loop->sidecar->worker, loop->first_place + slot, bytes, len,
+                           more);
 }
 
 void adp_above_owe(struct adp_loop *loop, uint32_t kind, const uint64_t note[3])
@@ -142,14 +152,15 @@ static void answer_outcome(struct adp_loop *loop, const struct adp_http_request 
         adp_refuse(loop, request, 503, "this outcome was lost when a policy failed");
 }
 
-/* By on_error, where nothing was decided; which then has its line. */
+/* As its line says; by on_error where it has none, and then it has one. */
 static void answer_decision(struct adp_loop *loop, uint64_t exchange,
                             const struct adp_owed *owed, bool object)
 {
     struct adp_owed_manner manner = { .gateway = ADP_GATEWAY_NATIVE };
     adp_decision d;
     bool said = owed->kind == ADP_OWED_AUTH || owed->kind == ADP_OWED_DECIDE;
-    if (!said || !adp_owed_read(owed->note, &manner, &d)) {
+    if ((!said || !adp_owed_read(owed->note, &manner, &d)) &&
+        (!said || !adp_owed_told(owed->note, loop->desk.lane->region, &d))) {
         adp_owed_fault(adp_host_config(loop->sidecar->rt), &d);
         if (!said || !adp_owed_is_recorded(owed->note, &loop->sidecar->found))
             adp_host_answered(loop->desk.lane);
@@ -197,8 +208,9 @@ static void adopt(struct adp_loop *loop, const struct adp_held *held)
     const struct adp_http_standing standing = { .fd = held->standing.fd,
                                                 .owed = held->standing.owed,
                                                 .heads = held->standing.note,
-                                                .last = held->standing.last };
-    if (adp_http_server_adopt_take(loop->server, &standing, exchange) < 0)
+                                                .last = held->standing.last,
+                                                .unread = held->standing.unread };
+    if (adp_http_server_adopt_take(loop->server, &standing, held->unread, exchange) < 0)
         return; /* closed: out of memory or descriptors */
     for (uint32_t k = 0; k < standing.owed; k++)
         answer_owed(loop, exchange[k], &held->owed[k]);

@@ -5,8 +5,8 @@
  *
  *  1. Signals that end or reload are the supervisor's: whoever sends them to all of us (a
  *     terminal, systemd) means it.
- *  2. The configuration in force outlives a worker: the file may be another by then, which
- *     nobody has asked for.
+ *  2. The configuration in force and the token outlive a worker: their files may be others by
+ *     then, which nobody has asked for.
  *  3. A connection's place is its loop's number times all that a loop may have, and its own;
  *     HAProxy's come behind those of the loops. */
 #ifndef ADP_SIDECAR_ABOVE_H
@@ -27,10 +27,16 @@ int adp_above_sockets(struct adp_sidecar *s, adp_error *err);
 /* Of how many connections a loop has places. */
 uint32_t adp_above_places(const struct adp_serve_setting *serve);
 
-/* The configuration that was in force before; NULL: none was. Owned by the caller. [control] */
-char *adp_above_config(const struct adp_sidecar *s);
+/* What a worker hands on to the next one. */
+enum adp_above_text {
+    ADP_ABOVE_CONFIG, /* the configuration in force */
+    ADP_ABOVE_SERVE,  /* the one whose `serve:` is in force: the first */
+    ADP_ABOVE_TOKEN
+};
+/* What the one before had; NULL: nothing. Owned by the caller. [control] */
+char *adp_above_kept(const struct adp_sidecar *s, enum adp_above_text what);
 /* What is in force from now on. [control] */
-void adp_above_keep_config(struct adp_sidecar *s, const char *text);
+void adp_above_keep(struct adp_sidecar *s, enum adp_above_text what, const char *text);
 /* Whether the worker before left metrics that are in force still. [control] */
 bool adp_above_has_snapshot(const struct adp_sidecar *s);
 
@@ -49,6 +55,7 @@ int adp_above_watch(struct adp_sidecar *s, adp_error *err);
 
 /* What runtime/http is given: NULL without one above. [hot] */
 void adp_above_stand(void *loop, uint32_t slot, const struct adp_http_standing *standing);
+bool adp_above_hold(void *loop, uint32_t slot, const void *bytes, size_t len, bool more);
 /* Says what the newest request of the connection at hand asks for, and again when more is known.
  * [hot] */
 void adp_above_owe(struct adp_loop *loop, uint32_t kind, const uint64_t note[3]);

@@ -251,10 +251,12 @@ static int reload_text(struct adp_sidecar *s, const char *text, adp_errors *erro
     int code = adp_host_reload_text(s->rt, text, path, s->folder, errors);
     if (code < 0)
         return code;
-    adp_above_keep_config(s, text);
+    adp_above_keep(s, ADP_ABOVE_CONFIG, text);
     if (adp_token_read(&s->token, s->serve.token_file, &err) < 0)
         adp_errors_add(errors, ADP_NOTE, s->options.config, nowhere,
                        "%s; the token before stays", err.text);
+    else
+        adp_sidecar_keep_token(s);
     if (adp_config_read_text(&config, text, strlen(text), path, s->folder, &own) == 0) {
         if (!same_serve(&s->first->serve, &config->serve))
             adp_errors_add(errors, ADP_NOTE, s->options.config, nowhere,

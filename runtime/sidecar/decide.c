@@ -32,25 +32,39 @@ static void answer_object(struct adp_loop *loop, uint64_t exchange, uint32_t sta
     adp_http_answer(loop->server, exchange, &answer);
 }
 
+static void refuse(struct adp_loop *loop, const struct adp_http_request *request,
+                   uint32_t status, const struct adp_http_field *field, const char *text)
+{
+    struct adp_line *out = &loop->desk.out;
+    adp_line_clear(out);
+    adp_line_puts(out, "{\"error\":{\"message\":");
+    adp_line_string(out, text, strlen(text));
+    adp_line_puts(out, "}}\n");
+    const uint64_t note[3] = { status };
+    adp_above_owe(loop, ADP_OWED_REFUSED, note);
+    answer_object(loop, request->exchange, status, field, field != NULL);
+}
+
 void adp_refuse(struct adp_loop *loop, const struct adp_http_request *request,
                 uint32_t status, const char *format, ...)
 {
-    struct adp_line *out = &loop->desk.out;
+    static const struct adp_http_field bearer = { { "WWW-Authenticate", 16 },
+                                                  { "Bearer", 6 } };
     char text[512];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    adp_line_clear(out);
-    adp_line_puts(out, "{\"error\":{\"message\":");
-    adp_line_string(out, text, strlen(text));
-    adp_line_puts(out, "}}\n");
-    const struct adp_http_field bearer = {
-        { "WWW-Authenticate", strlen("WWW-Authenticate") }, { "Bearer", strlen("Bearer") }
-    };
-    const uint64_t note[3] = { status };
-    adp_above_owe(loop, ADP_OWED_REFUSED, note);
-    answer_object(loop, request->exchange, status, &bearer, status == 401);
+    refuse(loop, request, status, status == 401 ? &bearer : NULL, text);
+}
+
+void adp_refuse_method(struct adp_loop *loop, const struct adp_http_request *request,
+                       const char *path, const char *allowed)
+{
+    const struct adp_http_field allow = { { "Allow", 5 }, { allowed, strlen(allowed) } };
+    char text[128];
+    snprintf(text, sizeof text, "%s takes %s", path, allowed);
+    refuse(loop, request, 405, &allow, text);
 }
 
 /* --- what is asked --- */
@@ -109,6 +123,8 @@ static bool take_fact(struct adp_desk *desk, struct asked *a, const char *key,
     else if (!text)
         return wrong(a, "fact \"%s\" is neither text nor a number", key);
     text = text ? text : adp_desk_text(desk, number, strlen(number));
+    if (fact == ADP_HEADER_REQUEST_ID && a->facts.request_id)
+        return wrong(a, "request_id is given twice");
     return put_fact(desk, a, (enum adp_header)fact, key, text);
 }
 
@@ -167,6 +183,7 @@ static bool take_metric(struct asked *a, const char *name, json_t *labels, json_
 /* { NAME: VALUE, … } or [ { name, labels, value }, … ] */
 static bool take_metrics(struct asked *a, json_t *metrics)
 {
+    static const char *const known[] = { "name", "labels", "value", NULL };
     size_t n =
         json_is_object(metrics) ? json_object_size(metrics) : json_array_size(metrics);
     const char *key;
@@ -191,6 +208,13 @@ static bool take_metrics(struct asked *a, json_t *metrics)
     }
     json_array_foreach(metrics, i, value)
     {
+        json_t *each;
+        json_object_foreach(value, key, each)
+        {
+            if (strcmp(key, "name") != 0 && strcmp(key, "labels") != 0 &&
+                strcmp(key, "value") != 0)
+                return unknown(a, "key of a metric", key, known);
+        }
         if (!take_metric(a, json_string_value(json_object_get(value, "name")),
                          json_object_get(value, "labels"),
                          json_object_get(value, "value")))

@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 struct page {
     struct adp_line *to;
@@ -362,8 +363,39 @@ const char *adp_expose_type(bool open)
                 : "text/plain; version=0.0.4; charset=utf-8";
 }
 
+/* Whether what stands behind a media type says "not this": q=0, q=0.000. */
+static bool is_refused(const char *at, size_t len)
+{
+    for (const char *end = at + len; at < end; at++) {
+        if (*at != ';')
+            continue;
+        for (at++; at < end && (*at == ' ' || *at == '\t'); at++)
+            ;
+        if (end - at >= 3 && (*at == 'q' || *at == 'Q') && at[1] == '=') {
+            size_t n = strspn(at + 2, "0."), most = (size_t)(end - at) - 2;
+            return n && (n >= most || !strchr("123456789", at[2 + n]));
+        }
+        at--;
+    }
+    return false;
+}
+
 bool adp_expose_is_open(const struct adp_http_text *accept)
 {
     static const char word[] = "application/openmetrics-text";
-    return accept && memmem(accept->at, accept->len, word, sizeof word - 1);
+    const size_t n = sizeof word - 1;
+    char text[1024]; /* of a longer one the begin */
+    if (!accept)
+        return false;
+    size_t len = accept->len < sizeof text - 1 ? accept->len : sizeof text - 1;
+    memcpy(text, accept->at, len);
+    text[len] = '\0';
+    for (char *at = text; *at; at += strcspn(at, ","), at += *at == ',') {
+        at += strspn(at, " \t");
+        size_t part = strcspn(at, ",");
+        if (part >= n && strncasecmp(at, word, n) == 0 && strchr(",; \t", at[n]) &&
+            !is_refused(at + n, part - n))
+            return true;
+    }
+    return false;
 }

@@ -164,7 +164,7 @@ static void answer_endpoint(struct adp_loop *loop, const struct adp_http_request
     if (!e->open && !adp_token_allows(&loop->sidecar->token, request))
         adp_refuse(loop, request, 401, "a token is needed: Authorization: Bearer TOKEN");
     else if (!(e->get && get) && !(e->post && post))
-        adp_refuse(loop, request, 405, "%s takes %s", e->path, e->post ? "POST" : "GET");
+        adp_refuse_method(loop, request, e->path, e->post ? "POST" : "GET, HEAD");
     else
         e->answer(loop, request);
 }
@@ -222,6 +222,9 @@ static void on_tick(void *ctx, uint64_t now_ns)
 
 /* --- life --- */
 
+/* As many as there can be: who sends more is not asked about, and a gateway may fail open. */
+enum { MOST_FIELDS = 256 };
+
 static uint32_t ms(uint64_t ns)
 {
     return (uint32_t)((ns + 999999) / 1000000);
@@ -235,8 +238,10 @@ static struct adp_http_options options_of(struct adp_loop *loop)
         .calls = { .ctx = loop,
                    .request = on_request,
                    .standing = above ? adp_above_stand : NULL,
+                   .hold = above ? adp_above_hold : NULL,
                    .tick = on_tick },
         .limits = { .head_bytes = (uint32_t)serve->head_bytes,
+                    .fields = MOST_FIELDS,
                     .body_bytes = (uint32_t)serve->body_bytes,
                     .connections = serve->connections,
                     /* As many as one process may have to answer in another's place. */

@@ -69,6 +69,19 @@ static const char *text_of(json_t *value)
     return text && !says_nothing(text) ? text : NULL;
 }
 
+/* A number as /v1/decide takes it for a text. */
+static const char *id_of(struct adp_outcome_line *line, json_t *value)
+{
+    if (json_is_integer(value))
+        snprintf(line->number, sizeof line->number, "%" JSON_INTEGER_FORMAT,
+                 json_integer_value(value));
+    else if (json_is_real(value))
+        snprintf(line->number, sizeof line->number, "%.17g", json_real_value(value));
+    else
+        return text_of(value);
+    return line->number;
+}
+
 /* Up to 16 hexadecimal digits. */
 static bool hex(const char *text, uint64_t *ret)
 {
@@ -96,7 +109,7 @@ static bool time_ms(const struct adp_outcome_line *line,
         double value;
         if (number_of(find(line, &fields[ms + i]), &value)) {
             *ret = value * scale[i];
-            return true;
+            return isfinite(*ret);
         }
     }
     return false;
@@ -225,7 +238,8 @@ static void measure(struct adp_outcome_line *line, const struct adp_names_settin
 {
     adp_result *r = &line->result;
     double status;
-    if (number_of(find(line, &fields[ADP_FIELD_STATUS]), &status) && status < 1000.0) {
+    if (number_of(find(line, &fields[ADP_FIELD_STATUS]), &status) && status < 1000.0 &&
+        status == floor(status)) {
         r->status = (uint32_t)status;
         r->present |= ADP_O_STATUS;
     }
@@ -253,7 +267,7 @@ enum adp_outcome_fate adp_outcome_read(struct adp_outcome_line *ret, const char 
         return ADP_FATE_BAD;
     }
     const char *id = text_of(find(ret, &fields[ADP_FIELD_ID]));
-    ret->request_id = text_of(find(ret, &fields[ADP_FIELD_REQUEST_ID]));
+    ret->request_id = id_of(ret, find(ret, &fields[ADP_FIELD_REQUEST_ID]));
     bool bad_id = id && !hex(id, &ret->id);
     enum adp_outcome_fate fate = verdict_of(ret, fields);
     if (fate != ADP_FATE_SETTLED)

@@ -22,6 +22,7 @@ struct adp_outcome_line {
     json_t *root; /* owned; what the texts below are borrowed from */
     uint64_t id;  /* 0: none */
     const char *request_id;
+    char number[32]; /* of one that is no text */
     adp_result result;
     adp_extra extra[ADP_OUTCOME_EXTRAS];
 };

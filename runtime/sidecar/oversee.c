@@ -131,6 +131,7 @@ static void note_death(struct overseer *v, const struct adp_news *news)
 static void note_draining(struct overseer *v, const struct adp_news *news)
 {
     v->draining = true;
+    adp_sockets_refuse(&v->sockets);
     adp_notify("STOPPING=1");
     if (!v->hopeless)
         say(v, "stopping; within %g s, at once if told again", (double)news->ms * 1e-3);
@@ -277,6 +278,9 @@ static int make(struct overseer *v, adp_error *err)
         .tick = tick,
         .ctx = v,
     };
+    char scarce[256];
+    if (adp_sockets_are_scarce(connections, scarce, sizeof scarce))
+        say(v, "%s", scarce);
     return adp_supervisor_create(&v->supervisor, &options, err);
 }
 

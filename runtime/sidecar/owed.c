@@ -17,6 +17,7 @@
 
 #include "core/reason.h"
 #include "core/record.h"
+#include "core/recover.h"
 
 #include <string.h>
 
@@ -119,6 +120,13 @@ bool adp_owed_is_recorded(const uint64_t note[3], const struct adp_owed_records 
     return is_recorded(until, note[1], note[0]);
 }
 
+bool adp_owed_told(const uint64_t note[3], const struct adp_region *region,
+                   adp_decision *ret)
+{
+    return note[1] <= ADP_MAX_LANES &&
+           adp_recover_told(region, (uint32_t)note[1], note[0], ret);
+}
+
 /* Reasons in four bits; the last is the host's own. */
 enum { FRAME_REASONS = 15 };
 
@@ -175,6 +183,12 @@ bool adp_owed_frame_is_recorded(const uint64_t note[3],
     return is_recorded(until, note[2] >> 16 & 0xffffu, note[1]);
 }
 
+bool adp_owed_frame_told(const uint64_t note[3], const struct adp_region *region,
+                         adp_decision *ret)
+{
+    return adp_recover_told(region, (uint32_t)(note[2] >> 16 & 0xffffu), note[1], ret);
+}
+
 void adp_owed_fault(const struct adp_config *config, adp_decision *ret)
 {
     const struct adp_policy_setting *p = &config->policies[0];
@@ -186,7 +200,7 @@ void adp_owed_fault(const struct adp_config *config, adp_decision *ret)
         .action = rejects ? ADP_REJECT : ADP_ADMIT,
         .policy_action = rejects ? ADP_REJECT : ADP_ADMIT,
         .status = adp_reason_status(reason, config->status_profile),
-        .enforced = p->enforce > 0.0,
+        .enforced = p->enforce >= 1.0,
         .reason = adp_reason_word(reason),
         .fault = adp_fault_word(ADP_FAULT_CAUGHT),
     };

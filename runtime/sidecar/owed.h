@@ -48,6 +48,10 @@ void adp_owed_count(struct adp_owed_records *ret, const struct adp_region *regio
 /* Whether the marked lane had recorded something until then: this request, by itself or by who
  * found it dead (core/recover.h). Only of what is not decided. */
 bool adp_owed_is_recorded(const uint64_t note[3], const struct adp_owed_records *until);
+/* What is to be told of what was not decided yet, if whoever found its lane dead recorded that
+ * (core/recover.h). */
+bool adp_owed_told(const uint64_t note[3], const struct adp_region *region,
+                   adp_decision *ret);
 /* The same for a frame of SPOP, without what the policy said where that was not enforced. False:
  * it has numbers of more than 32 bits, which HAProxy does not give. */
 bool adp_owed_write_frame(uint64_t note[3], uint64_t stream, uint64_t frame,
@@ -57,8 +61,10 @@ bool adp_owed_read_frame(const uint64_t note[3], uint64_t *ret_stream,
 void adp_owed_mark_frame(uint64_t note[3], const adp_lane *lane);
 bool adp_owed_frame_is_recorded(const uint64_t note[3],
                                 const struct adp_owed_records *until);
-/* By on_error, since the policy ended the process: where only a share of requests is governed,
- * which of them this was is not known any more, and admit is the answer. */
+bool adp_owed_frame_told(const uint64_t note[3], const struct adp_region *region,
+                         adp_decision *ret);
+/* By on_error, where nobody recorded what is to be told: where only a share of requests is
+ * governed, which of them this was is not known any more, and admit is the answer. */
 void adp_owed_fault(const struct adp_config *config, adp_decision *ret);
 
 #endif

@@ -114,5 +114,9 @@ bool adp_plain_read(struct adp_plain *ret, const char *body, size_t len)
 {
     struct scan s = { body, body + len, ret };
     ret->n = 0;
-    return body && take_object(&s, false) && next(&s) == '\0' && s.at == s.end;
+    uint32_t ids = 0;
+    bool plain = body && take_object(&s, false) && next(&s) == '\0' && s.at == s.end;
+    for (uint32_t i = 0; plain && i < ret->n; i++)
+        ids += ret->told[i].fact == ADP_HEADER_REQUEST_ID;
+    return plain && ids <= 1;
 }

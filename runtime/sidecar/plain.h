@@ -9,7 +9,7 @@
  *  1. What is taken here is what the general parser would make of it, fact for fact, in the
  *     same order.
  *  2. Whatever is not plain is left to that: metrics, escapes, other than ASCII, fractions,
- *     long numbers, a key that is there twice or is not known, every mistake. So this has
+ *     long numbers, a key, or an id, that is there twice, a key that is not known, every mistake. So this has
  *     nothing to say about errors. */
 #ifndef ADP_SIDECAR_PLAIN_H
 #define ADP_SIDECAR_PLAIN_H

@@ -176,27 +176,54 @@ static int make_loops(struct adp_sidecar *s, adp_error *err)
     return code;
 }
 
+static int read_again(struct adp_sidecar *s, struct adp_config **ret, const char *text,
+                      adp_error *err)
+{
+    adp_errors again = { 0 };
+    int code = adp_config_read_text(ret, text, strlen(text), s->options.config, s->folder,
+                                    &again);
+    adp_errors_free(&again);
+    return code < 0 ? adp_error_set(err, code, "out of memory") : 0;
+}
+
 /* The configuration into the runtime, and again for ourselves: the runtime's own goes with a
- * reload. */
-static int open_text(struct adp_sidecar *s, const char *text, adp_errors *errors,
-                     adp_error *err)
+ * reload. `serve`: the one whose `serve:` is in force. */
+static int open_text(struct adp_sidecar *s, const char *text, const char *serve,
+                     adp_errors *errors, adp_error *err)
 {
     const struct adp_host_options host = { .serving = true,
                                            .beyond = s->worker ? &s->beyond : NULL };
-    const char *path = s->options.config;
-    adp_errors again = { 0 };
-    int code = adp_host_open_text(&s->rt, text, path, s->folder, &host, errors);
-    if (code < 0)
-        return code;
-    code = adp_config_read_text(&s->first, text, strlen(text), path, s->folder, &again);
-    adp_errors_free(&again);
-    return code < 0 ? adp_error_set(err, code, "out of memory") : 0;
+    int code =
+        adp_host_open_text(&s->rt, text, s->options.config, s->folder, &host, errors);
+    if (code == 0)
+        code = read_again(s, &s->first, serve, err);
+    s->config = s->first;
+    if (code == 0 && serve != text)
+        code = read_again(s, &s->config, text, err);
+    return code;
+}
+
+/* Notes were told when it came into force; not so what has become of policies since. */
+static void say_lost(const struct adp_sidecar *s, const adp_errors *errors)
+{
+    char text[1024];
+    for (uint32_t i = 0; i < errors->n; i++) {
+        if (errors->list[i].code == ADP_NOTE)
+            continue;
+        adp_error_print(&errors->list[i], text, sizeof text);
+        adp_sidecar_say(
+            s,
+            "%s; the policy is in quarantine: until a reload it is not asked, "
+            "and every request is admitted",
+            text);
+    }
 }
 
 /* The file's; or, of a worker that follows another, what was in force. */
 static int open_config(struct adp_sidecar *s, adp_errors *errors, adp_error *err)
 {
-    char *text = NULL, *kept = adp_above_config(s);
+    char *text = NULL, *kept = adp_above_kept(s, ADP_ABOVE_CONFIG);
+    char *serve = kept ? adp_above_kept(s, ADP_ABOVE_SERVE) : NULL;
     adp_errors unread = { 0 }; /* what became of the file does not matter */
     size_t len;
     int code = adp_config_load_file(&text, &len, s->folder, s->options.config,
@@ -208,12 +235,37 @@ static int open_config(struct adp_sidecar *s, adp_errors *errors, adp_error *err
         code = 0;
     }
     if (code == 0)
-        code = open_text(s, text, errors, err);
+        code = open_text(s, text, serve ? serve : text, errors, err);
     if (code == 0)
-        adp_above_keep_config(s, text);
-    if (code == 0 && kept)
-        adp_errors_free(errors); /* notes that were told when it came into force */
+        adp_above_keep(s, ADP_ABOVE_CONFIG, text);
+    if (code == 0 && !serve)
+        adp_above_keep(s, ADP_ABOVE_SERVE, text);
+    if (code == 0 && kept) {
+        say_lost(s, errors);
+        adp_errors_free(errors);
+    }
+    free(serve);
     free(text);
+    return code;
+}
+
+void adp_sidecar_keep_token(struct adp_sidecar *s)
+{
+    char text[ADP_TOKEN_MAX + 1];
+    if (adp_token_text(&s->token, text, sizeof text))
+        adp_above_keep(s, ADP_ABOVE_TOKEN, text);
+    explicit_bzero(text, sizeof text);
+}
+
+/* As the configuration. */
+static int open_token(struct adp_sidecar *s, adp_error *err)
+{
+    char *kept = s->serve.token_file ? adp_above_kept(s, ADP_ABOVE_TOKEN) : NULL;
+    int code = kept ? adp_token_set(&s->token, kept, err)
+                    : adp_token_read(&s->token, s->serve.token_file, err);
+    if (code == 0)
+        adp_sidecar_keep_token(s);
+    free(kept);
     return code;
 }
 
@@ -221,6 +273,16 @@ static int begin_signals(struct adp_sidecar *s, adp_error *err)
 {
     s->watchdog_ns = s->worker ? 0 : adp_notify_period_ns();
     return s->worker ? 0 : watch_signals(s, err);
+}
+
+static void say_scarce(const struct adp_sidecar *s)
+{
+    char text[256];
+    uint64_t threads = s->serve.threads ? s->serve.threads : 1;
+    uint64_t spop = s->serve.spop.n ? ADP_SPOA_CONNECTIONS : 0;
+    if (adp_sockets_are_scarce(threads * adp_above_places(&s->serve) + spop, text,
+                               sizeof text))
+        adp_sidecar_say(s, "%s", text);
 }
 
 static int create(struct adp_sidecar *s, adp_errors *errors, adp_error *err)
@@ -232,15 +294,16 @@ static int create(struct adp_sidecar *s, adp_errors *errors, adp_error *err)
         code = open_config(s, errors, err);
     if (code < 0)
         return code;
-    s->config = s->first;
     s->serve = s->first->serve;
     adp_facts_settle(&s->serve);
     s->datagram = malloc(ADP_DATAGRAM_MAX);
     if (!s->datagram)
         return adp_error_set(err, ADP_ENOMEM, "out of memory");
-    code = adp_token_read(&s->token, s->serve.token_file, err);
+    code = open_token(s, err);
     if (code == 0)
         code = open_sockets(s, err);
+    if (code == 0 && !s->worker) /* else it was said above */
+        say_scarce(s);
     if (code == 0)
         code = adp_runtime_start(s->rt, err);
     if (code == 0)
@@ -398,6 +461,7 @@ static bool note_stop(struct adp_sidecar *s)
 
 static void drain(struct adp_sidecar *s, uint32_t within_ms)
 {
+    adp_sockets_refuse(&s->sockets);
     for (uint32_t i = 0; i < s->n_loops; i++)
         adp_http_server_drain(s->loop[i].server, within_ms);
 }

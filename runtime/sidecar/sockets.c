@@ -10,6 +10,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -124,6 +125,34 @@ void adp_sockets_close(struct adp_sockets *sockets)
             close(sockets->list[i].fd);
     }
     sockets->n = 0;
+}
+
+void adp_sockets_refuse(const struct adp_sockets *sockets)
+{
+    for (uint32_t i = 0; i < sockets->n; i++)
+        if (sockets->opened[i] && sockets->list[i].kind != ADP_SOCKET_OUTCOMES)
+            shutdown(sockets->list[i].fd, SHUT_RDWR);
+}
+
+/* --- descriptors --- */
+
+bool adp_sockets_are_scarce(uint64_t connections, char *to, size_t cap)
+{
+    enum { OTHERS = 100 }; /* listeners, each thread's own, pages, the log, policies */
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return false;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY ||
+        limit.rlim_cur >= connections + OTHERS)
+        return false;
+    snprintf(to, cap,
+             "limits.connections of all threads need %llu descriptors with all else, and "
+             "RLIMIT_NOFILE is %llu: beyond that clients are not accepted",
+             (unsigned long long)connections + OTHERS,
+             (unsigned long long)limit.rlim_cur);
+    return true;
 }
 
 /* --- in words --- */

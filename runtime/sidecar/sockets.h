@@ -31,4 +31,11 @@ bool adp_sockets_address(const struct adp_sockets *sockets, enum adp_socket_kind
 void adp_sockets_say(const struct adp_sockets *sockets,
                      const struct adp_sidecar_options *options);
 
+/* Nobody is to wait in vain: streams of ours refuse from now on, in whichever process they are
+ * listened on; those that were handed over stay as they are. */
+void adp_sockets_refuse(const struct adp_sockets *sockets);
+/* Raises the limit of descriptors to what is allowed; true: `connections` of them and what else is
+ * open may be more than that, which `to` says. [control], at the start */
+bool adp_sockets_are_scarce(uint64_t connections, char *to, size_t cap);
+
 #endif

@@ -20,6 +20,8 @@
 #include <unistd.h>
 
 enum { LISTENERS = 16, EVENTS = 64, TURNS = 16, PERIOD_MS = 1000, LEAVING_MS = 5 };
+/* As limits.head and limits.idle where they are not set. */
+static const uint64_t FRAME_NS = UINT64_C(10000000000), IDLE_NS = UINT64_C(60000000000);
 
 /* One connection. */
 struct peer {
@@ -28,6 +30,9 @@ struct peer {
     enum adp_spop_next next;
     uint32_t events;   /* what epoll waits for */
     uint64_t waits_ns; /* since when it has had something to take, or to send first; 0 */
+    bool stirred;      /* since it was looked at last: */
+    uint64_t quiet_ns; /* nothing came; 0: something has */
+    uint64_t begun_ns; /* the same frame has begun and is not whole; 0: it has not */
     /* For the supervisor: */
     struct adp_spoa *of;
     uint32_t owed;  /* acknowledgements of which nothing was sent */
@@ -167,15 +172,16 @@ bool adp_spoa_was(const struct adp_held *held)
 
 /* --- accepting --- */
 
-/* Listeners wake us only while there is room. */
+/* Listeners wake us only while there is room, and descriptors. */
 static void set_accepting(struct adp_spoa *s, bool accepting)
 {
-    accepting &= !s->leaving;
+    accepting &= !s->leaving && s->n_peers < ADP_SPOA_CONNECTIONS;
     if (s->accepting == accepting)
         return;
     s->accepting = accepting;
     for (uint32_t i = 0; i < s->n_listeners; i++)
-        watch(s, EPOLL_CTL_MOD, s->listener[i], accepting ? EPOLLIN : 0, LISTENER + i);
+        watch(s, accepting ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, s->listener[i], EPOLLIN,
+              LISTENER + i);
 }
 
 static void drop(struct adp_spoa *s, struct peer *p)
@@ -232,8 +238,11 @@ static void accept_peers(struct adp_spoa *s, int listener)
 {
     for (int turn = 0; turn < TURNS && s->n_peers < ADP_SPOA_CONNECTIONS; turn++) {
         int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (fd < 0)
+        if (fd < 0) { /* of those that do not pass at once, the most likely is EMFILE */
+            if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
+                set_accepting(s, false);
             return;
+        }
         accept_peer(s, fd);
     }
     if (s->n_peers == ADP_SPOA_CONNECTIONS)
@@ -265,14 +274,26 @@ static bool send_out(struct adp_spoa *s, struct peer *p)
     return true;
 }
 
+/* Bytes of a frame that is not whole. */
+static size_t begun(const struct peer *p)
+{
+    size_t left;
+    adp_spop_room(p->spop, &left);
+    return ADP_SPOP_FRAME + 4 - left;
+}
+
 /* As many as there are of `cap` bytes. False: the connection is gone. */
 static bool take_bytes(struct peer *p, char *room, size_t cap)
 {
     ssize_t n = recv(p->fd, room, cap, MSG_DONTWAIT);
     if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
         return false;
-    if (n > 0)
+    if (n > 0) {
+        size_t before = begun(p);
         p->next = adp_spop_feed(p->spop, (size_t)n);
+        if (begun(p) < before + (size_t)n) /* one is whole: what is there is another */
+            p->begun_ns = 0;
+    }
     return true;
 }
 
@@ -335,7 +356,7 @@ static bool receive_apart(struct adp_spoa *s, struct peer *p)
     char seen[ADP_SPOP_FRAME];
     size_t cap, at = 0, len;
     char *room = adp_spop_room(p->spop, &cap);
-    size_t have = ADP_SPOP_FRAME + 4 - cap;
+    size_t have = begun(p);
     if (have)
         return take_part(s, p, room, cap, have);
     ssize_t n = recv(p->fd, seen, sizeof seen, MSG_PEEK | MSG_DONTWAIT);
@@ -374,6 +395,7 @@ static bool answer_owed(struct peer *p, const struct adp_held *held,
         if (o->kind != ADP_OWED_SPOP)
             return false; /* which frame it was nobody said */
         if (!adp_owed_read_frame(o->note, &stream, &frame, &d) &&
+            !adp_owed_frame_told(o->note, p->of->desk->lane->region, &d) &&
             !adp_owed_frame_is_recorded(o->note, until))
             adp_host_answered(p->of->desk->lane);
         if (!adp_spop_answer(p->spop, stream, frame, &d))
@@ -430,6 +452,7 @@ static void serve(struct adp_spoa *s, uint32_t i, uint32_t events)
     if (p->fd < 0)
         return;
     bool there = true;
+    p->stirred = true;
     if (events & (EPOLLIN | EPOLLHUP | EPOLLERR) && may_read(s, p))
         there = receive(s, p);
     there = there && send_out(s, p);
@@ -448,14 +471,37 @@ static void serve(struct adp_spoa *s, uint32_t i, uint32_t events)
     wait_for(s, p);
 }
 
-/* Those that take nothing, or never said hello. */
+static void say_goodbye(struct adp_spoa *s, struct peer *p)
+{
+    adp_spop_end(p->spop);
+    send_out(s, p);
+    drop(s, p);
+}
+
+static bool past(uint64_t since_ns, uint64_t limit_ns, uint64_t usual_ns, uint64_t now_ns)
+{
+    return since_ns && now_ns - since_ns > (limit_ns ? limit_ns : usual_ns);
+}
+
+/* Those that take nothing, never said hello, do not come to the end of a frame, or say nothing. */
 static void drop_stalled(struct adp_spoa *s)
 {
+    const struct adp_serve_setting *serve = s->desk->serve;
     uint64_t now = adp_board_now_ns();
     for (uint32_t i = 0; i < ADP_SPOA_CONNECTIONS; i++) {
         struct peer *p = &s->peer[i];
-        if (p->fd >= 0 && p->waits_ns && now - p->waits_ns > ADP_SPOA_STALL_NS)
+        if (p->fd < 0)
+            continue;
+        p->quiet_ns = p->stirred || !p->quiet_ns ? now : p->quiet_ns;
+        p->begun_ns = !begun(p) || p->next != ADP_SPOP_READ ? 0
+                      : p->begun_ns                         ? p->begun_ns
+                                                            : now;
+        p->stirred = false;
+        if (past(p->waits_ns, 0, ADP_SPOA_STALL_NS, now) ||
+            past(p->begun_ns, serve->head_ns, FRAME_NS, now))
             drop(s, p);
+        else if (past(p->quiet_ns, serve->idle_ns, IDLE_NS, now))
+            say_goodbye(s, p);
     }
 }
 
@@ -481,9 +527,7 @@ static void end_all(struct adp_spoa *s)
         /* What has arrived is answered first. */
         if (p->next == ADP_SPOP_READ && receive(s, p))
             send_out(s, p);
-        adp_spop_end(p->spop);
-        send_out(s, p);
-        drop(s, p);
+        say_goodbye(s, p);
     }
 }
 
@@ -529,6 +573,7 @@ static void *run(void *ctx)
         uint64_t now = adp_board_now_ns();
         if (now - looked > (uint64_t)PERIOD_MS * 1000000u) {
             drop_stalled(s);
+            set_accepting(s, true); /* there may be descriptors again */
             looked = now;
         }
     }

@@ -6,7 +6,9 @@
  * out together, so that only who was within a read, a write or a hello is cut.
  *
  * At most ADP_SPOA_CONNECTIONS; the next ones wait unaccepted. A connection whose other
- * side takes nothing for ADP_SPOA_STALL_NS, or sends no hello in that time, is closed. */
+ * side takes nothing for ADP_SPOA_STALL_NS, or sends no hello in that time, is closed; so is one on
+ * which a frame does not become whole within limits.head_time, and, with a goodbye, one on which
+ * nothing comes for limits.idle; a second later at most. */
 #ifndef ADP_SIDECAR_SPOA_H
 #define ADP_SIDECAR_SPOA_H
 

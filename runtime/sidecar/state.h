@@ -94,6 +94,8 @@ void adp_sidecar_say(const struct adp_sidecar *s, const char *format, ...)
 bool adp_sidecar_ask_reload(struct adp_sidecar *s, const struct adp_waiter *waiter);
 /* What answers HAProxy, if it is not there yet. Before the threads. [control] */
 int adp_sidecar_make_spoa(struct adp_sidecar *s, adp_error *err);
+/* Hands the token in force on to a worker that follows. [control] */
+void adp_sidecar_keep_token(struct adp_sidecar *s);
 /* As SIGHUP. [any] */
 void adp_sidecar_reload(struct adp_sidecar *s);
 /* As SIGTERM, with a bound of the caller's. [any] */
@@ -127,5 +129,8 @@ void adp_loop_answer_again(struct adp_loop *loop, const struct adp_http_request 
 void adp_refuse(struct adp_loop *loop, const struct adp_http_request *request,
                 uint32_t status, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+/* 405: it takes these. */
+void adp_refuse_method(struct adp_loop *loop, const struct adp_http_request *request,
+                       const char *path, const char *allowed);
 
 #endif

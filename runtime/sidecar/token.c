@@ -10,7 +10,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-enum { LEAST = 8, MOST = 1024 };
+enum { LEAST = 8, MOST = ADP_TOKEN_MAX };
 
 struct adp_token_text {
     struct adp_token_text *before;
@@ -29,6 +29,20 @@ static int check(const char *path, char *line, size_t *ret_len, struct adp_error
             return adp_error_at(err, ADP_EINVAL, path, 1, (uint32_t)i + 1,
                                 "a blank, or no ASCII, in the token");
     *ret_len = len;
+    return 0;
+}
+
+static int put(struct adp_token *token, const char *text, size_t len,
+               struct adp_error *err)
+{
+    struct adp_token_text *next = calloc(1, sizeof *next);
+    if (!next)
+        return adp_error_set(err, ADP_ENOMEM, "out of memory");
+    memcpy(next->text, text, len);
+    next->len = len;
+    next->before = atomic_load_explicit(&token->now, memory_order_relaxed);
+    /* release: its bytes are there before it is found. */
+    atomic_store_explicit(&token->now, next, memory_order_release);
     return 0;
 }
 
@@ -51,17 +65,29 @@ int adp_token_read(struct adp_token *token, const char *path, struct adp_error *
     char *got = fgets(line, sizeof line, f);
     fclose(f);
     int code = check(path, got ? line : empty, &len, err);
-    struct adp_token_text *text = code < 0 ? NULL : calloc(1, sizeof *text);
-    if (code == 0 && !text)
-        code = adp_error_set(err, ADP_ENOMEM, "out of memory");
-    if (code < 0)
-        return code;
-    memcpy(text->text, line, len);
-    text->len = len;
-    text->before = atomic_load_explicit(&token->now, memory_order_relaxed);
-    /* release: its bytes are there before it is found. */
-    atomic_store_explicit(&token->now, text, memory_order_release);
-    return 0;
+    if (code == 0)
+        code = put(token, line, len, err);
+    explicit_bzero(line, sizeof line);
+    return code;
+}
+
+int adp_token_set(struct adp_token *token, const char *text, struct adp_error *err)
+{
+    size_t len = strlen(text);
+    return len < LEAST || len > MOST
+               ? adp_error_set(err, ADP_EINVAL, "a token of %zu bytes", len)
+               : put(token, text, len, err);
+}
+
+bool adp_token_text(const struct adp_token *token, char *to, size_t cap)
+{
+    const struct adp_token_text *text =
+        atomic_load_explicit(&token->now, memory_order_relaxed);
+    if (!text || text->len >= cap)
+        return false;
+    memcpy(to, text->text, text->len);
+    to[text->len] = '\0';
+    return true;
 }
 
 void adp_token_finish(struct adp_token *token)

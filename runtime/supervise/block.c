@@ -28,7 +28,13 @@ static size_t lay_out(struct adp_block *b)
         b->states = (struct adp_state *)(void *)(b->at + states);
         b->state_bytes = b->at + bytes;
     }
-    return bytes + (size_t)ADP_STATES * 2 * s->state_bytes;
+    size_t unread = round_up(bytes + (size_t)ADP_STATES * 2 * s->state_bytes, page);
+    size_t each = (size_t)s->connections * ADP_UNREAD_MAX;
+    if (b->at) {
+        b->unread = b->at + unread;
+        b->left_unread = b->unread + each;
+    }
+    return unread + 2 * each;
 }
 
 size_t adp_block_bytes(const struct adp_block_shape *shape)

@@ -2,7 +2,7 @@
 /* What supervisor and worker share; private to the room: the block of memory behind the
  * region, and the messages of the control socket.
  *
- *   region | head | places (worker) | left (supervisor) | states
+ *   region | head | places (worker) | left (supervisor) | states | unread of both
  *
  *  1. Sizes travel in the first message, never in the block.
  *  2. Places are written by the worker and read by the supervisor when the worker is dead, but
@@ -54,6 +54,9 @@ struct adp_place {
     _Alignas(ADP_LINE_BYTES) _Atomic uint64_t use; /* connections that were here */
     /* bits | owed << 8 | number of the oldest owed << 32, in one word */
     _Atomic uint64_t word;
+    /* What was read and is no request yet: where it begins in the place's bytes | its end << 32.
+     * Changed only while `word` says READING. */
+    _Atomic uint64_t unread;
     uint64_t note;
     int32_t fd, reserved;               /* in `left`: its number in either process */
     struct adp_owed owed[ADP_OWED_MAX]; /* by number % ADP_OWED_MAX */
@@ -75,6 +78,8 @@ struct adp_block { /* one side's view */
     struct adp_place *places, *left;
     struct adp_state *states;
     uint8_t *state_bytes; /* ADP_STATES × 2 × shape.state_bytes */
+    /* ADP_UNREAD_MAX for each connection; pages that nobody wrote to are not there. */
+    uint8_t *unread, *left_unread;
 };
 
 /* Bytes of a block; 0: the shape is out of bounds. */
@@ -86,6 +91,15 @@ static inline uint8_t *adp_block_state(const struct adp_block *block, uint32_t i
                                        uint32_t copy)
 {
     return block->state_bytes + ((size_t)i * 2 + copy) * block->shape.state_bytes;
+}
+
+static inline uint8_t *adp_block_unread(const struct adp_block *block, uint32_t slot)
+{
+    return block->unread + (size_t)slot * ADP_UNREAD_MAX;
+}
+static inline uint8_t *adp_block_left_unread(const struct adp_block *block, uint32_t i)
+{
+    return block->left_unread + (size_t)i * ADP_UNREAD_MAX;
 }
 
 /* [a-z0-9_#], ended within its room. */

@@ -222,6 +222,18 @@ void adp_supervise_close_kept(struct adp_supervisor *s)
         let_go(&s->kept[i]);
 }
 
+/* Brings what was read and is no request yet to the front of another place's bytes; 0: nothing. */
+static void move_unread(struct adp_place *to, uint8_t *to_bytes,
+                        const struct adp_place *from, const uint8_t *from_bytes)
+{
+    uint64_t unread = atomic_load_explicit(&from->unread, memory_order_relaxed);
+    uint32_t begin = (uint32_t)unread, end = (uint32_t)(unread >> 32);
+    uint32_t len = begin <= end && end <= ADP_UNREAD_MAX ? end - begin : 0;
+    if (len)
+        memmove(to_bytes, from_bytes + begin, len);
+    atomic_store_explicit(&to->unread, (uint64_t)len << 32, memory_order_relaxed);
+}
+
 /* Those that the dead worker was left and had not placed stay in front. */
 static uint64_t compact(struct adp_supervisor *s)
 {
@@ -231,8 +243,11 @@ static uint64_t compact(struct adp_supervisor *s)
         if (s->left[i] < 0)
             continue;
         struct adp_place *to = &s->block.left[n];
-        if (n != i)
+        if (n != i) {
             memcpy(to, &s->block.left[i], sizeof *to);
+            move_unread(to, adp_block_left_unread(&s->block, n), &s->block.left[i],
+                        adp_block_left_unread(&s->block, i));
+        }
         to->fd = s->left[i];
         s->left[n++] = s->left[i];
         owed += (atomic_load_explicit(&to->word, memory_order_relaxed) >> 8) & 0xff;
@@ -242,9 +257,10 @@ static uint64_t compact(struct adp_supervisor *s)
 }
 
 /* Returns the answers owed on it. */
-static uint64_t leave_one(struct adp_supervisor *s, struct adp_kept *k,
-                          const struct adp_place *p)
+static uint64_t leave_one(struct adp_supervisor *s, uint32_t slot)
 {
+    struct adp_kept *k = &s->kept[slot];
+    const struct adp_place *p = &s->block.places[slot];
     uint64_t word = atomic_load_explicit(&p->word, memory_order_acquire);
     uint64_t use = atomic_load_explicit(&p->use, memory_order_relaxed);
     uint64_t owed = (word >> 8) & 0xff;
@@ -262,6 +278,8 @@ static uint64_t leave_one(struct adp_supervisor *s, struct adp_kept *k,
     }
     struct adp_place *to = &s->block.left[s->n_left];
     memcpy(to, p, sizeof *to);
+    move_unread(to, adp_block_left_unread(&s->block, s->n_left), p,
+                adp_block_unread(&s->block, slot));
     to->fd = k->fd;
     s->left[s->n_left++] = k->fd;
     k->fd = -1;
@@ -274,7 +292,7 @@ uint64_t adp_supervise_leave(struct adp_supervisor *s)
     uint64_t owed = compact(s);
     for (uint32_t i = 0; i < s->block.shape.connections; i++) {
         if (s->kept[i].fd >= 0)
-            owed += leave_one(s, &s->kept[i], &s->block.places[i]);
+            owed += leave_one(s, i);
         /* Nothing is said of it until somebody is here again. */
         atomic_store_explicit(&s->block.places[i].word, 0, memory_order_relaxed);
     }

@@ -13,6 +13,7 @@ struct adp_own_place {
     bool said;     /* the supervisor has its duplicate */
     uint32_t from; /* index in `left` + 1; 0: new */
     uint32_t first, owed;
+    uint32_t kept;  /* bytes of what was read, behind each other */
     uint32_t known; /* answers below this number were told of by the worker before */
 };
 

@@ -123,8 +123,9 @@ static int make_region(struct adp_supervisor *s, struct adp_error *err)
     s->region_fd = memfd_create("admitperf-region", MFD_ALLOW_SEALING);
     if (s->region_fd < 0 || ftruncate(s->region_fd, (off_t)bytes) < 0 ||
         fcntl(s->region_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
-        return adp_error_set(err, ADP_EIO, "cannot make the region of %zu bytes: %s",
-                             bytes, strerror(errno));
+        return adp_error_set(err, ADP_EIO, "cannot make the region of %zu bytes: %s%s",
+                             bytes, strerror(errno),
+                             errno == EFBIG ? " (RLIMIT_FSIZE, ulimit -f)" : "");
     void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, s->region_fd, 0);
     if (at == MAP_FAILED)
         return adp_error_set(err, ADP_ENOMEM, "cannot map the region of %zu bytes: %s",
@@ -257,9 +258,9 @@ static void begin_drain(struct adp_supervisor *s)
     s->draining = true;
     s->drain_until_ns = adp_supervise_now() + s->options.drain_ms * MS;
     adp_supervise_say(s, ADP_MESSAGE_DRAIN, s->options.drain_ms);
-    close_listeners(s); /* with the worker's gone too, nobody is kept waiting in vain */
     adp_supervise_tell(
         s, &(struct adp_news) { .what = ADP_DRAINING, .ms = s->options.drain_ms });
+    close_listeners(s); /* with the worker's gone too, nobody is kept waiting in vain */
 }
 
 static void read_signals(struct adp_supervisor *s)

@@ -14,9 +14,10 @@
  *
  *  1. The listeners stay open: while there is no worker, clients wait in their backlog.
  *  2. A worker that ends in any way is followed by another, which inherits each connection
- *     that stood between a whole request and a whole answer, told how many answers of which
- *     kind it owes. One inside a partly read request or partly written answer is closed
- *     and counted: nobody can go on with it. One that grew too large ends between them.
+ *     of whose answers none was partly written, told how many answers of which kind it owes,
+ *     and what was read of requests that are not whole, where the worker kept that. One inside
+ *     a partly written answer, or a partly read request that is not kept whole, is closed and
+ *     counted: nobody can go on with it. One that grew too large ends between them.
  *  3. The request that a policy died in has a record with the fault (core/recover.h), in
  *     the same log, after all that its lane had recorded before.
  *  4. A policy that a worker died of is started from its saved state the first time within
@@ -59,7 +60,7 @@ enum adp_happening {
     ADP_WORKER_DIED,  /* pid, cause, detail, policy, id; ms that it lived */
     ADP_POLICY_QUARANTINED, /* policy */
     ADP_RESTART_DELAYED,    /* ms */
-    ADP_DRAINING,           /* ms at most */
+    ADP_DRAINING,           /* ms at most; listeners are closed next */
     ADP_RELOADING,          /* the worker reads its configuration anew */
     ADP_RELOADED,           /* it has, and made it or refused it */
     ADP_LOG_FAILED          /* at the end: text; the last */

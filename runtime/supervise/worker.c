@@ -339,6 +339,12 @@ static uint64_t word_of(const struct adp_standing *s, uint32_t first)
            (uint64_t)first << 32;
 }
 
+/* The last `len` of `end` bytes, as block.h has them. */
+static uint64_t unread_of(uint32_t end, uint32_t len)
+{
+    return (uint64_t)end << 32 | (end - (len < end ? len : end));
+}
+
 uint32_t adp_worker_inherited(const struct adp_worker *worker)
 {
     return worker->welcome.n_left;
@@ -360,6 +366,10 @@ bool adp_worker_adopt(struct adp_worker *worker, uint32_t i, struct adp_held *re
     };
     if (ret->standing.owed > ADP_OWED_MAX)
         ret->standing.owed = ADP_OWED_MAX;
+    /* The supervisor's, which has put it to the front. */
+    ret->standing.unread =
+        (uint32_t)(atomic_load_explicit(&p->unread, memory_order_relaxed) >> 32);
+    ret->unread = adp_block_left_unread(&worker->block, i);
     for (uint32_t k = 0; k < ret->standing.owed; k++)
         ret->owed[k] = p->owed[((word >> 32) + k) % ADP_OWED_MAX];
     return true;
@@ -387,6 +397,8 @@ static void begin_place(struct adp_worker *w, struct adp_own_place *mine,
     mine->first = 0;
     mine->owed = now->owed;
     mine->known = 0;
+    mine->kept = 0;
+    atomic_store_explicit(&p->unread, 0, memory_order_relaxed);
     memset(p->owed, 0, sizeof p->owed);
     if (mine->from) {
         const struct adp_place *left = &w->block.left[mine->from - 1];
@@ -427,7 +439,35 @@ static void update_place(struct adp_own_place *mine, struct adp_place *p,
             p->owed[(mine->first + k) % ADP_OWED_MAX].kind = 0;
     mine->owed = now->owed;
     p->note = now->note;
-    atomic_store_explicit(&p->word, word_of(now, mine->first), memory_order_release);
+    uint64_t unread = now->unread ? unread_of(mine->kept, now->unread) : 0;
+    uint64_t word = word_of(now, mine->first);
+    if (unread != atomic_load_explicit(&p->unread, memory_order_relaxed)) {
+        /* Both at once, or neither: a request is owed, or still to be read. */
+        atomic_store_explicit(&p->word, word | ADP_PLACE_READING, memory_order_release);
+        atomic_store_explicit(&p->unread, unread, memory_order_release);
+    }
+    atomic_store_explicit(&p->word, word, memory_order_release);
+}
+
+bool adp_worker_hold(struct adp_worker *worker, uint32_t slot, const void *bytes,
+                     size_t len, bool more)
+{
+    if (slot >= worker->block.shape.connections || worker->mine[slot].fd < 0)
+        return false;
+    struct adp_own_place *mine = &worker->mine[slot];
+    uint8_t *to = adp_block_unread(&worker->block, slot);
+    uint64_t unread =
+        atomic_load_explicit(&worker->block.places[slot].unread, memory_order_relaxed);
+    uint32_t begin = (uint32_t)unread, end = more ? mine->kept : 0;
+    if (more && begin <= end && len > ADP_UNREAD_MAX - end) {
+        memmove(to, to + begin, end - begin);
+        end -= begin;
+    }
+    if (len > ADP_UNREAD_MAX - end)
+        return false;
+    memcpy(to + end, bytes, len);
+    mine->kept = end + (uint32_t)len;
+    return true;
 }
 
 void adp_worker_stand(struct adp_worker *worker, uint32_t slot,

@@ -7,9 +7,9 @@
  *   control descriptor
  *
  *  1. What is said of a connection is true at each moment: stand is called before a request
- *     is delivered and around each write. Where other threads may die at any time, also
- *     around each read: what was taken out of a socket and is not told is lost, and its
- *     client waits. So with one thread that reads, decides and writes, no connection is in
+ *     is delivered and around each write. What was taken out of a socket and is no whole
+ *     request is kept (adp_worker_hold), or told of as partly read: else it is lost, and its
+ *     client waits. Where other threads may die at any time, also around each read. So with one thread that reads, decides and writes, no connection is in
  *     between when a policy dies in it; of several, those that are within a read or a write
  *     just then are closed.
  *  2. Nothing here waits for the supervisor. What it cannot take at once (its queue is full)
@@ -100,7 +100,8 @@ void adp_worker_save_end(struct adp_worker *worker, size_t len, uint64_t now_ns)
 
 /* --- connections */
 
-#define ADP_OWED_MAX 64u
+#define ADP_OWED_MAX   64u
+#define ADP_UNREAD_MAX 65536u /* bytes that are kept of a connection */
 
 /* What is owed to a client: an answer to a whole request. The kind is the caller's, 0: not said
  * (it died before it could); so is the note: what was decided, say. */
@@ -114,13 +115,17 @@ struct adp_standing {
     uint32_t
         owed; /* whole requests, oldest first, of whose answers no byte was written */
     uint64_t note; /* the caller's, about all of them */
-    bool last;     /* no more requests are read after these */
+    /* Bytes that were read and are no whole request yet: the last so many of those given to
+     * adp_worker_hold. Not all of them there: partly_read. */
+    uint32_t unread;
+    bool last; /* no more requests are read after these */
     bool partly_read, partly_written;
 };
 /* A connection of the worker before. */
 struct adp_held {
     struct adp_standing standing; /* the descriptor is the caller's, close-on-exec */
     struct adp_owed owed[ADP_OWED_MAX];
+    const void *unread; /* standing.unread bytes, borrowed until adp_worker_ready */
 };
 
 /* Connections that wait to be adopted: those before ready are taken, all others are closed
@@ -133,6 +138,11 @@ bool adp_worker_adopt(struct adp_worker *worker, uint32_t i, struct adp_held *re
  * of kind 0; when it has shrunk, the oldest were answered. [hot], the place's thread */
 void adp_worker_stand(struct adp_worker *worker, uint32_t slot,
                       const struct adp_standing *now);
+/* Keeps bytes that were read from the connection at a place, in place of what is kept of it, or
+ * behind that (`more`); they count as stand says. False: that would be more than ADP_UNREAD_MAX,
+ * and nothing is kept of it. While others may die, the place stands as partly read. [hot] */
+bool adp_worker_hold(struct adp_worker *worker, uint32_t slot, const void *bytes,
+                     size_t len, bool more);
 /* Says of which kind the newest answer is that is owed, again when more is known. [hot] */
 void adp_worker_owe(struct adp_worker *worker, uint32_t slot, uint32_t kind,
                     const uint64_t note[3]);

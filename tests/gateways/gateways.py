@@ -283,6 +283,35 @@ def admitted_ones_stream():
                       abs(last["outcome"].get("ttft_ms", 0) - events[0]) - 20 if last else 1e9, waited, (last, events[0]))
 
 
+SPELLINGS = ("/v1/chat/completions", "/%76%31/chat/completions", "/v1/chat/complet%69ons", "//v1/chat/completions",
+             "/./v1/chat/completions", "/x/../v1/chat/completions", "/v1//chat/completions", "/v1/chat/completions?a=b")
+
+
+def nobody_gets_by():
+    """With the engine full: whatever a client sends, it is refused by us or by the gateway."""
+    engine_waits(9)
+    Engine.seen.clear()
+    heads = {
+        "62 header fields": {"X-F%d" % i: "v" for i in range(62)},
+        "18 KiB of header fields": {"X-F%d" % i: "v" * 6000 for i in range(3)},
+        "a tenant of 7 KiB": {"X-Tenant": "t" * 7000},
+        "a tenant of odd bytes": {"X-Tenant": "\xff\t\x80\"\\"},
+        "a wrong content type, and an Expect": {"Content-Type": "x", "Expect": "100-continue"},
+        "a token of its own": {"Authorization": "Bearer x", "X-Admit-Verdict": "admit", "X-Admit-Id": "0" * 16},
+    }
+    body = json.dumps(PROMPT).encode()
+    for what, head in heads.items():
+        before = metric("admitperf_decisions_total")
+        status, _, text = get(gateway_port, "/v1/chat/completions", head, "POST", body)
+        by_itself = GATEWAY == "haproxy" and what.startswith("18") and status in (0, 400)  # more than its buffer
+        claim("%s: with %s a client is asked about like any other" % (GATEWAY, what),
+              by_itself or (status == 503 and metric("admitperf_decisions_total") == before + 1), (status, text))
+    got = {path: get(gateway_port, path, {}, "POST", body)[0] for path in SPELLINGS}
+    claim("%s: however the path is spelt, none gets to the engine unasked" % GATEWAY, not Engine.seen and
+          not any(200 <= code < 300 for code in got.values()) and got[SPELLINGS[0]] == 503, (got, Engine.seen))
+    engine_waits(0)
+
+
 def large_bodies_pass():
     n = len(decisions())
     status, _, body = post(gateway_port, {**PROMPT, "pad": "y" * (3 << 20)})
@@ -386,6 +415,7 @@ def real():
         return
     refused_ones_are_told()
     admitted_ones_stream()
+    nobody_gets_by()
     large_bodies_pass()
     no_outcome_is_made_up()
     gateway.terminate()

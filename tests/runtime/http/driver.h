@@ -28,6 +28,8 @@ struct driver {
     uint64_t gone[MAX_KEPT];
     struct adp_http_standing standing;
     struct adp_http_standing in_request; /* as told before the last request */
+    char held[256]; /* what was given to be kept; `holds`: at most so many bytes are */
+    size_t held_len, holds;
 
     char out[TRANSCRIPT]; /* what the client got, NUL-terminated */
     size_t out_len;
@@ -82,6 +84,18 @@ static void on_standing(void *ctx, uint32_t slot,
     d->standing = *standing;
 }
 
+static bool on_hold(void *ctx, uint32_t slot, const void *bytes, size_t len, bool more)
+{
+    struct driver *d = ctx;
+    size_t at = more ? d->held_len : 0;
+    (void)slot;
+    if (at + len > d->holds)
+        return false;
+    memcpy(d->held + at, bytes, len);
+    d->held_len = at + len;
+    return true;
+}
+
 /* A connection that was just accepted, under these limits. */
 static struct driver *driver_create(struct adp_http_limits limits)
 {
@@ -89,9 +103,11 @@ static struct driver *driver_create(struct adp_http_limits limits)
     ck_assert_ptr_nonnull(d);
     ck_assert_int_eq(adp_http_limits_settle(&limits), 0);
     d->env.limits = limits;
-    d->env.calls = (struct adp_http_calls) {
-        .ctx = d, .request = on_request, .gone = on_gone, .standing = on_standing
-    };
+    d->env.calls = (struct adp_http_calls) { .ctx = d,
+                                             .request = on_request,
+                                             .gone = on_gone,
+                                             .standing = on_standing,
+                                             .hold = on_hold };
     d->takes = SIZE_MAX;
     d->now_ns = SECOND;
     ck_assert_int_eq(adp_http_conn_init(&d->conn, &d->env, 7), 0);

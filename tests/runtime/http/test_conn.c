@@ -723,6 +723,80 @@ START_TEST(requests_behind_the_one_being_delivered_count_as_partly_read)
 }
 END_TEST
 
+/* What stands as read and not delivered. */
+static bool is_unread(const struct driver *d, const struct adp_http_standing *s,
+                      const char *text)
+{
+    size_t len = strlen(text);
+    return !s->partly_read && s->unread == len && d->held_len >= len &&
+           memcmp(d->held + d->held_len - len, text, len) == 0;
+}
+
+START_TEST(what_is_read_and_no_request_yet_is_held)
+{
+    struct driver *d = driver_create(usual);
+    d->later = true;
+    d->holds = sizeof d->held;
+    driver_send(d, GET("/a") GET("/b") "GE");
+    ck_assert(is_unread(d, &d->in_request, "GE"));
+    ck_assert(is_unread(d, &d->standing, "GE"));
+    driver_send(d, "T /c HTTP/1.1\r\nHost: a\r\n");
+    ck_assert(is_unread(d, &d->standing, "GET /c HTTP/1.1\r\nHost: a\r\n"));
+    driver_send(d, "\r\n" GET("/d"));
+    ck_assert(is_unread(d, &d->in_request, ""));
+    ck_assert_uint_eq(d->in_request.owed, 4);
+    ck_assert(is_unread(d, &d->standing, ""));
+    /* As it was read, though chunks are decoded where they lie. */
+    driver_send(
+        d, "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok");
+    driver_send(d, "\r\n1\r\n!");
+    ck_assert(is_unread(d, &d->standing,
+                        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: "
+                        "chunked\r\n\r\n2\r\nok\r\n1\r\n!"));
+    driver_send(d, "\r\n0\r\n\r\n" GET("/e"));
+    ck_assert(is_unread(d, &d->in_request, ""));
+    driver_destroy(d);
+}
+END_TEST
+
+START_TEST(what_is_too_much_to_be_held_is_partly_read)
+{
+    struct driver *d = driver_create(usual);
+    d->later = true;
+    d->holds = 40;
+    driver_send(d, "POST / HTTP/1.1\r\nHost: a\r\n");
+    ck_assert(is_unread(d, &d->standing, "POST / HTTP/1.1\r\nHost: a\r\n"));
+    driver_send(d, "Content-Length: 3\r\n\r\no");
+    ck_assert(d->standing.partly_read && !d->standing.unread);
+    driver_send(d, "k!"
+                   "GET");
+    ck_assert(is_unread(d, &d->in_request, "GET"));
+    ck_assert(is_unread(d, &d->standing, "GET"));
+    /* Behind a last request nothing is read. */
+    driver_send(d, " / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\nGET");
+    ck_assert(is_unread(d, &d->in_request, "") && d->in_request.last);
+    driver_destroy(d);
+}
+END_TEST
+
+START_TEST(an_adopted_connection_goes_on_with_what_was_read)
+{
+    struct driver *d = driver_create(usual);
+    d->holds = sizeof d->held;
+    uint64_t a = adp_http_conn_owe(&d->conn, false);
+    adp_http_conn_hand(&d->conn, GET("/b") "GET /c H", strlen(GET("/b") "GET /c H"));
+    ck_assert_uint_eq(d->standing.owed, 1);
+    ck_assert(is_unread(d, &d->standing, GET("/b") "GET /c H"));
+    driver_answer(d, a, "ok");
+    driver_settle(d);
+    ck_assert_str_eq(d->seen, "GET /b []\n");
+    driver_send(d, "TTP/1.1\r\nHost: a\r\n\r\n");
+    ck_assert_str_eq(d->seen, "GET /b []\nGET /c []\n");
+    ck_assert_str_eq(d->out, OK("ok") OK("ok") OK("ok"));
+    driver_destroy(d);
+}
+END_TEST
+
 START_TEST(an_adopted_connection_is_answered_what_it_is_owed)
 {
     struct driver *d = driver_create(usual);
@@ -899,6 +973,9 @@ static void add_life(TCase *t)
     tcase_add_test(t, what_is_owed_is_told_before_a_request_is_delivered);
     tcase_add_test(t, requests_behind_the_one_being_delivered_count_as_partly_read);
     tcase_add_test(t, what_is_on_its_way_out_of_the_socket_counts_as_partly_read);
+    tcase_add_test(t, what_is_read_and_no_request_yet_is_held);
+    tcase_add_test(t, what_is_too_much_to_be_held_is_partly_read);
+    tcase_add_test(t, an_adopted_connection_goes_on_with_what_was_read);
     tcase_add_test(t, an_adopted_connection_is_answered_what_it_is_owed);
     tcase_add_test(t, draining_finishes_what_has_begun_and_says_close);
     tcase_add_test(t, draining_reads_a_begun_request_to_its_end);

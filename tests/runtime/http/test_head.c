@@ -69,7 +69,6 @@ static const struct {
     /* the request line */
     { "unknown method", "BREW / HTTP/1.1\r\n" H "\r\n", 501, "method not implemented" },
     { "CONNECT", "CONNECT a:443 HTTP/1.1\r\n" H "\r\n", 501, "method not implemented" },
-    { "TRACE", "TRACE / HTTP/1.1\r\n" H "\r\n", 501, "method not implemented" },
     { "method in lower case", "get / HTTP/1.1\r\n" H "\r\n", 400, "not a request line" },
     { "method with a comma", "GE,T / HTTP/1.1\r\n" H "\r\n", 400, "not a request line" },
     { "two blanks before the target", "GET  / HTTP/1.1\r\n" H "\r\n", 400,

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "runtime/http/http.h"
 #include "runtime/http/listen.h"
 
 #include <check.h>
@@ -137,7 +138,8 @@ START_TEST(an_unknown_group_leaves_no_socket_behind)
     struct stat st;
     int fd = -7;
     make_folder();
-    ck_assert_int_eq(adp_http_listen(address(), &options, &fd), UV_ENOENT);
+    ck_assert_int_eq(adp_http_listen(address(), &options, &fd), UV_ESRCH);
+    ck_assert_str_eq(adp_http_error_text(UV_ESRCH), "no such group");
     ck_assert_int_eq(fd, -7);
     ck_assert_int_ne(stat(address() + 5, &st), 0);
     remove_folder();

@@ -531,12 +531,33 @@ START_TEST(an_adopted_connection_gets_what_it_is_owed_and_goes_on)
     ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), 0);
     create((struct adp_http_limits) { 0 });
     struct adp_http_standing standing = { .fd = pair[0], .owed = 2, .heads = 2 };
-    ck_assert_int_eq(adp_http_server_adopt_take(stand.server, &standing, exchanges), 0);
+    ck_assert_int_eq(adp_http_server_adopt_take(stand.server, &standing, NULL, exchanges),
+                     0);
     answer(exchanges[1], "ok");
     answer(exchanges[0], "ok");
     hears(pair[1], OK("ok") OK(""));
     say(pair[1], GET("/a"));
     hears(pair[1], OK("ok"));
+    close(pair[1]);
+    adp_http_server_destroy(stand.server);
+}
+END_TEST
+
+START_TEST(an_adopted_connection_goes_on_with_what_was_read_and_what_is_in_the_socket)
+{
+    static const char unread[] = GET("/a") "GET /b HTTP";
+    int pair[2];
+    uint64_t exchanges[1];
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), 0);
+    create((struct adp_http_limits) { 0 });
+    struct adp_http_standing standing = { .fd = pair[0],
+                                          .owed = 1,
+                                          .unread = sizeof unread - 1 };
+    say(pair[1], "/1.1\r\nHost: a\r\n\r\n");
+    ck_assert_int_eq(
+        adp_http_server_adopt_take(stand.server, &standing, unread, exchanges), 0);
+    answer(exchanges[0], "ok");
+    hears(pair[1], OK("ok") OK("ok") OK("ok"));
     close(pair[1]);
     adp_http_server_destroy(stand.server);
 }
@@ -550,13 +571,13 @@ START_TEST(what_cannot_be_adopted_is_closed_and_refused)
     create((struct adp_http_limits) { .pipelined = 2 });
     ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
     struct adp_http_standing standing = { .fd = pair[0], .owed = 3 };
-    ck_assert_int_eq(adp_http_server_adopt_take(stand.server, &standing, exchanges),
+    ck_assert_int_eq(adp_http_server_adopt_take(stand.server, &standing, NULL, exchanges),
                      UV_EINVAL);
     ck_assert_int_eq(read(pair[1], &byte, 1), 0);
     close(pair[1]);
     ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
     standing = (struct adp_http_standing) { .fd = pair[0], .partly_written = true };
-    ck_assert_int_eq(adp_http_server_adopt_take(stand.server, &standing, exchanges),
+    ck_assert_int_eq(adp_http_server_adopt_take(stand.server, &standing, NULL, exchanges),
                      UV_EINVAL);
     close(pair[1]);
     adp_http_server_destroy(stand.server);
@@ -779,6 +800,8 @@ int main(void)
     tcase_add_test(t, beyond_all_bounds_newcomers_wait_for_their_turn);
     tcase_add_test(t, connections_come_and_go_in_the_same_memory);
     tcase_add_test(t, an_adopted_connection_gets_what_it_is_owed_and_goes_on);
+    tcase_add_test(
+        t, an_adopted_connection_goes_on_with_what_was_read_and_what_is_in_the_socket);
     tcase_add_test(t, what_cannot_be_adopted_is_closed_and_refused);
     tcase_add_test(t, what_does_not_listen_is_refused);
     tcase_add_test(t, a_watched_descriptor_calls_when_it_can_be_read);

@@ -169,13 +169,17 @@ def deciding(s):
             ("an unknown key", {"fact": {}}, 'unknown key "fact", did you mean "facts"?'),
             ("a fact of the wrong kind", {"facts": {"prompt_tokens": "many"}}, "not a number of its kind"),
             ("a metric that is no number", {"metrics": {"a": "1"}}, 'metric "a" is not a number'),
+            ("an unknown key of a metric", {"metrics": [{"name": "a", "valu": 1}]}, 'did you mean "value"?'),
+            ("an id that is given twice", {"request_id": "a", "facts": {"request_id": "b"}}, "request_id is given twice"),
+            ("an id that is given twice, by two names", {"facts": {"id": "\u00e4", "request_id": "b"}}, "request_id is given twice"),
             ("a list", [], "not an object")):
         status, _, d = s.post("/v1/decide", body)
         claim("decide: %s is refused and not decided" % what, status == 400 and expected in d["error"]["message"],
               (status, d))
     status, _, text = s.ask("/v1/decide", method="POST", body="{")
     claim("decide: what is no JSON is refused", status == 400 and "line 1" in text, (status, text))
-    claim("decide: GET is not taken", s.ask("/v1/decide")[0] == 405)
+    status, headers, _ = s.ask("/v1/decide")
+    claim("decide: GET is not taken, and it is said what is", (status, headers.get("allow")) == (405, "POST"), (status, headers))
 
 
 def authorising(s):
@@ -184,7 +188,7 @@ def authorising(s):
     rows = (("/v1/auth", 503), ("/v1/auth?profile=native", 503), ("/v1/auth?profile=nginx", 403),
             ("/v1/auth/nginx", 403), ("/v1/auth/envoy/v1/chat/completions?x=1", 429), ("/v1/auth/envoy", 429))
     for path, expected in rows:
-        for method in ("GET", "POST"):
+        for method in ("GET", "POST", "PUT", "OPTIONS", "PATCH", "TRACE", "PROPFIND"):
             status, headers, body = s.ask(path, {"X-Request-Id": "q"}, method)
             if not (status == expected and body == "" and headers["content-length"] == "0" and
                     headers["x-admit-status"] == "503" and headers["x-admit-reason"] == "queue_depth" and
@@ -227,6 +231,10 @@ def showing(s):
     claim("metrics: text 0.0.4 unless asked otherwise", headers["content-type"].startswith("text/plain; version=0.0.4") and
           "# EOF" not in text, headers)
     status, headers, opened = s.ask("/metrics", {"Accept": "application/openmetrics-text;version=1.0.0,text/plain;q=0.5"})
+    kinds = {a: s.ask("/metrics", {"Accept": a})[1]["content-type"][:10] for a in (
+        "Application/OpenMetrics-Text", "text/plain, application/openmetrics-text; q=0.5", "application/openmetrics-text;q=0",
+        "application/openmetrics-text; version=1.0.0; q=0.000, */*", "application/openmetrics-texts")}
+    claim("metrics: and for nobody who refuses it", list(kinds.values()) == 2 * ["applicatio"] + 3 * ["text/plain"], kinds)
     claim("metrics: OpenMetrics for who asks for it",
           headers["content-type"].startswith("application/openmetrics-text; version=1.0.0") and
           opened.endswith("# EOF\n") and "# TYPE admitperf_decisions counter" in opened, opened[:300])

@@ -84,7 +84,7 @@ class Connection:
 class Sidecar:
     number = 0
 
-    def __init__(self, way, serve="", policy="", log=None, argv=(), env=None):
+    def __init__(self, way, serve="", policy="", log=None, argv=(), env=None, through=()):
         Sidecar.number += 1
         self.name = "s%d" % Sidecar.number
         self.log = log or self.name + ".jsonl"
@@ -94,15 +94,15 @@ class Sidecar:
                        (self.log, POLICIES, way, policy, folder, self.name,
                         "{ unix: %s/%s.out }" % (folder, self.name), serve))
         self.write(self.config)
-        self.start(argv, env)
+        self.start(argv, env, through)
 
     def write(self, config):
         with open(self.name + ".yaml", "w") as f:
             f.write(config)
 
-    def start(self, argv=(), env=None):
+    def start(self, argv=(), env=None, through=()):
         self.said = open(self.name + ".said", "w")
-        self.process = subprocess.Popen([PROGRAM, "serve", "-c", self.name + ".yaml", *argv], stdin=subprocess.DEVNULL,
+        self.process = subprocess.Popen([*through, PROGRAM, "serve", "-c", self.name + ".yaml", *argv], stdin=subprocess.DEVNULL,
                                         stdout=self.said, stderr=self.said, preexec_fn=die_with_us, env=env)
         self.at = until(30, lambda: self.addresses() or self.process.poll() is not None)
 
@@ -336,6 +336,18 @@ def answering():
     lines = {d["request_id"]: d for d in s.decisions()}
     claim("and the lines say as much", all(lines[r]["verdict"] == "reject" and lines[r]["reason"] == "policy_error" and
                                            lines[r]["fault"] == "the policy died of SIGABRT" for r in ("r1", "r2")), lines)
+    s = Sidecar("segv", policy=", on_error: reject, enforce: 0.5")
+    c = Connection(s.at[0])
+    told = {}
+    for i in range(12):
+        id_ = "e%d" % i
+        status, headers, body = c.decide(id_, "crash")
+        told[id_] = (json.loads(body)["enforced"], status)
+        c.ask("POST", "/v1/reload")  # nobody in quarantine
+    s.stop()
+    lines = {d["request_id"]: (d["enforced"], 503 if d["enforced"] else 200) for d in s.decisions()}
+    claim("with half of them governed, those are refused by on_error, the others not, and the lines say which",
+          told == lines and len(set(told.values())) == 2, (told, lines))
     # Two are decided when the third of the same packet kills: all are answered, in order.
     s = Sidecar("abort")
     c = Connection(s.at[1])
@@ -345,7 +357,20 @@ def answering():
     claim("what was decided before is answered as decided", got[0] != got[1] != got[2] and got[2] == "0" * 16 and
           "0" * 16 not in got[:2], got)
     status, _, body = c.ask("POST", "/v1/outcome", body=json.dumps({"id": got[0], "status": 200, "ttft_ms": 5}).encode())
-    claim("and its outcome finds it", (status, json.loads(body)) == (200, {"outcome": "settled"}), body)
+    c.s.sendall(b"".join(b"GET /v1/auth HTTP/1.1\r\nHost: x\r\nX-Request-Id: q%d\r\nX-Tenant: %s\r\n\r\n" %
+                         (i, b"crash" if i == 4 else b"t") for i in range(40)) + b"GET /v1/au")
+    got_too = [c.receive()[1]["x-admit-id"] for _ in range(40)]
+    claim("what came behind the one that kills, in the same packet, is answered by the next worker",
+          [i for i, a in enumerate(got_too) if a == "0" * 16] == [4] and len(set(got_too)) == 40, got_too)
+    c.s.sendall(b"th HTTP/1.1\r\nHost: x\r\n\r\n")
+    claim("and so is what had only begun", c.receive()[0] == 200)
+    slow = Connection(s.at[0])
+    slow.s.sendall(b"POST /v1/decide HTTP/1.1\r\nHost: x\r\nContent-Length: 20\r\n\r\n{\"reques")
+    until(30, s.rests)
+    Connection(s.at[0]).auth("q40", "crash")
+    slow.s.sendall(b't_id": "s1"}')
+    claim("another's request that had partly arrived is answered when it is whole", slow.receive()[0] == 200, s.text())
+    claim("what was decided then has its outcome", (status, json.loads(body)) == (200, {"outcome": "settled"}), body)
     s.stop()
     claim("in the log too", [1 for line in s.lines() if line.get("id") == got[0] and "outcome" in line], s.lines())
 
@@ -404,6 +429,49 @@ def reloading():
           [d["request_id"] for d in s.decisions()] == ["x1"], (moved, s.decisions()))
 
 
+def handing_on():
+    """What a worker read at its start and that has gone bad or away since."""
+    given = [("X-Admit-Token", "a-token-of-some-length")]
+    with open("token", "w") as f:
+        f.write(given[0][1])
+    s = Sidecar("segv", ", token_file: token")
+    c = Connection(s.at[0])
+    for what, spoil in (("gone", os.unlink), ("too short", lambda path: open(path, "w").close())):
+        spoil("token")
+        status = c.ask("GET", "/v1/auth", given + [("X-Tenant", "crash")])[0]
+        claim("a token's file that is %s: the next worker goes on with the token" % what,
+              status == 200 and c.ask("GET", "/v1/auth", given)[0] == 200 and c.ask("GET", "/v1/auth")[0] == 401, s.text())
+    s.write(s.config.replace(", token_file: token", ""))
+    s.process.send_signal(signal.SIGHUP)
+    until(10, lambda: "is in force" in s.text())
+    c.ask("GET", "/v1/auth", given + [("X-Tenant", "crash")])
+    claim("a reload without token_file: serve: is read at the start only, the next worker's too",
+          c.ask("GET", "/v1/auth")[0] == 401 and c.ask("GET", "/v1/auth", given)[0] == 200, s.text())
+    s.stop()
+    for what, spoil in (("gone", os.unlink), ("no policy", lambda path: (os.unlink(path), open(path, "w").write("x")))):
+        shutil.copy(POLICIES + "/crash_segv.so", "mine.so")
+        s = Sidecar("segv")
+        s.process.terminate()
+        s.process.wait(120)
+        s.write(s.config.replace(POLICIES + "/crash_segv.so", folder + "/mine.so"))
+        s.start()
+        spoil("mine.so")
+        c = Connection(s.at[0])
+        c.auth("x", "crash")
+        status, _, body = c.decide("y")
+        claim("a policy's file that is %s: requests are answered as in quarantine, which is said" % what,
+              status == 200 and "quarantine" in json.loads(body)["fault"] and "mine.so" in s.text() and
+              "until a reload it is not asked" in s.text(), (body, s.text()))
+        shutil.copy(POLICIES + "/crash_segv.so", "mine.so")
+        status, _, body = c.ask("POST", "/v1/reload")
+        claim("and with the file there, until a reload", status == 200 and json.loads(c.decide("z")[2]).get("fault") is None, body)
+        s.stop()
+        lines = {d["request_id"]: (d["policy"], d["fault"]) for d in s.decisions()}
+        claim("and each has its line, with the policy's name", lines == {
+            "x": ("crash_segv", "the policy died of SIGSEGV"), "y": ("crash_segv", "the policy is in quarantine"),
+            "z": ("crash_segv", None)}, lines)
+
+
 def killing():
     s = Sidecar("hang", ", threads: 2")
     c = [Connection(s.at[n % 2]) for n in range(4)]
@@ -446,6 +514,14 @@ def stopping():
     c.send("GET", "/v1/auth", [("X-Request-Id", "x"), ("X-Tenant", "crash")])
     until(5, lambda: s.computed() >= before + 5)  # it turns in the policy
     s.process.send_signal(signal.SIGTERM)
+    until(5, lambda: "stopping" in s.text())
+    refused = []
+    for at in s.at:
+        try:
+            Connection(at)
+        except OSError as e:
+            refused.append(type(e))
+    claim("SIGTERM while a policy hangs: whoever comes is refused at once", refused == 2 * [ConnectionRefusedError], refused)
     status, headers, _ = c.receive()
     claim("SIGTERM while a policy hangs: who waits is answered all the same, and told that it is the last",
           status == 200 and headers["x-admit-id"] == "0" * 16 and headers.get("connection") == "close", headers)
@@ -471,6 +547,34 @@ def stopping():
     lines = [d["request_id"] for d in s.decisions()]
     claim("SIGTERM at a death: what is owed is answered, it ends well, everything is written",
           code == 0 and answered == 200 and lines == ["a", "x"], (code, answered, lines, s.text()))
+
+
+def scarce():
+    limit = ("import os, resource, sys; resource.setrlimit(resource.RLIMIT_NOFILE, (160, 160)); "
+             "os.execv(sys.argv[1], sys.argv[1:])")
+    for argv in ((), ("--one-process",)):
+        s = Sidecar("segv", ", spop: 127.0.0.1:0", argv=argv, through=(sys.executable, "-c", limit))
+        claim("descriptors that are too few are said at the start, %s" % (argv or "supervised",),
+              "need 1396 descriptors with all else, and RLIMIT_NOFILE is 160" in s.text(), s.text())
+        at = re.search(r"spop on (\S+)", s.text())[1]
+        host, port = at.rsplit(":", 1)
+        kept = [socket.create_connection((host, int(port))) for _ in range(250)]
+        pid = s.worker() or s.process.pid
+
+        def computed():
+            with open("/proc/%d/stat" % pid) as f:
+                return sum(int(n) for n in f.read().rsplit(")", 1)[1].split()[11:13])
+
+        time.sleep(0.5)
+        before = computed()
+        time.sleep(1)
+        took = computed() - before
+        claim("and where there is none for one who comes, nothing turns", took <= 20, took)
+        for k in kept:
+            k.close()
+        claim("and who comes later is served", until(10, lambda: Connection(s.at[0]).auth("x")[0] == 200), s.text())
+        claim("by either way", until(10, lambda: Haproxy(at)))
+        s.stop()
 
 
 def alone():
@@ -563,6 +667,24 @@ def haproxy():
     claim("spop: and each request has its line", code == 0 and sorted(ids) == sorted(sent), (code, len(ids), len(sent)))
 
 
+def slow_haproxy():
+    for argv in ((), ("--one-process",)):
+        s = Sidecar("abort", ", spop: 127.0.0.1:0, limits: { idle: 1s, head_time: 300ms }", argv=argv)
+        at = re.search(r"spop on (\S+)", s.text())[1]
+        idle, part, busy = Haproxy(at), Haproxy(at), Haproxy(at)
+        frame = busy.notify(1, 1, "s", "t")
+        part.s.sendall(frame[:9])
+        for i in range(50):  # the end of one and the begin of the next, always
+            busy.s.sendall(frame[9:] + frame[:9] if i else frame + frame[:9])
+            busy.receive()
+            time.sleep(0.1)
+        claim("spop: who says nothing for limits.idle hears a goodbye, %s" % (" ".join(argv) or "supervised"),
+              idle.receive()[0] == 102 and idle.s.recv(1) == b"")
+        claim("spop: a frame that is not whole within limits.head_time ends it, whole ones one after the other do not",
+              part.s.recv(1) == b"")
+        s.stop()
+
+
 def watching():
     told = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     told.bind("notify")
@@ -612,9 +734,12 @@ try:
     answering()
     restoring()
     reloading()
+    handing_on()
     killing()
     stopping()
     haproxy()
+    slow_haproxy()
+    scarce()
     alone()
     starting()
     watching()

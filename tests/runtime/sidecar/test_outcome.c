@@ -45,6 +45,16 @@ START_TEST(nginx_writes_numbers_as_text)
 }
 END_TEST
 
+START_TEST(what_is_no_time_or_status_is_left_out)
+{
+    ck_assert_int_eq(read_line("{\"request_id\":17,\"status\":200.7,\"ttft_s\":1e306,"
+                               "\"total_ms\":1e306}"),
+                     ADP_FATE_SETTLED);
+    ck_assert_str_eq(line.request_id, "17"); /* as /v1/decide takes it */
+    ck_assert_uint_eq(line.result.present, ADP_O_TOTAL);
+}
+END_TEST
+
 START_TEST(haproxy_writes_microseconds_and_how_it_ended)
 {
     ck_assert_int_eq(
@@ -212,6 +222,7 @@ int main(void)
     tcase_add_test(t, haproxy_writes_microseconds_and_how_it_ended);
     tcase_add_test(t, caddy_has_headers_as_lists_and_says_no_ttft);
     tcase_add_test(t, a_host_may_say_it_as_the_log_does_with_facts_of_its_own);
+    tcase_add_test(t, what_is_no_time_or_status_is_left_out);
     tcase_add_loop_test(t, how_it_ended_is_read_or_follows_from_the_status, 0,
                         sizeof ends / sizeof ends[0]);
     tcase_add_loop_test(t, what_is_no_time_is_absent_and_never_zero, 0,

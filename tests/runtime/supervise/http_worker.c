@@ -34,10 +34,17 @@ static void standing(void *ctx, uint32_t at, const struct adp_http_standing *s)
                                       .owed = s->owed,
                                       .note = s->heads,
                                       .last = s->last,
+                                      .unread = s->unread,
                                       .partly_read = s->partly_read,
                                       .partly_written = s->partly_written };
     slot = at;
     adp_worker_stand(worker, at, &now);
+}
+
+static bool hold(void *ctx, uint32_t at, const void *bytes, size_t len, bool more)
+{
+    (void)ctx;
+    return adp_worker_hold(worker, at, bytes, len, more);
 }
 
 static void answer(uint64_t exchange, const char *text)
@@ -106,8 +113,9 @@ static void adopt_all(void)
         const struct adp_http_standing s = { .fd = held.standing.fd,
                                              .owed = held.standing.owed,
                                              .heads = held.standing.note,
-                                             .last = held.standing.last };
-        if (adp_http_server_adopt_take(server, &s, exchange) < 0)
+                                             .last = held.standing.last,
+                                             .unread = held.standing.unread };
+        if (adp_http_server_adopt_take(server, &s, held.unread, exchange) < 0)
             continue;
         for (uint32_t k = 0; k < s.owed; k++)
             answer(exchange[k], held.owed[k].note[0] == 'A'   ? "A"
@@ -121,7 +129,7 @@ int main(int argc, char **argv)
     static struct adp_beyond beyond;
     const struct adp_host_options options = { .beyond = &beyond };
     const struct adp_http_options http = {
-        .calls = { .request = request, .standing = standing, .tick = tick }
+        .calls = { .request = request, .standing = standing, .hold = hold, .tick = tick }
     };
     struct adp_error err = { 0 };
     if (argc != 2 || adp_worker_attach(&worker, &err) < 0)

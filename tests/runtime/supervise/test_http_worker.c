@@ -122,6 +122,47 @@ START_TEST(what_was_decided_before_the_death_is_answered_as_decided)
 }
 END_TEST
 
+/* By when it was sent in whole or in part: `many` bytes behind it, in a second request. */
+START_TEST(what_is_read_behind_the_request_that_kills_is_answered_too)
+{
+    static const uint32_t many[] = { 0, 100, 60000 };
+    struct field f = { .host = true, .options = { .hang_ms = 5000 } };
+    char text[65536];
+    field_http(&f, "crash_abort");
+    int fd = client_open(&f), other = client_open(&f);
+    const char *half = "GET /?o HTTP/1.1\r\nHost:";
+    ck_assert_int_eq(send(other, half, strlen(half), MSG_NOSIGNAL),
+                     (ssize_t)strlen(half));
+    int n = snprintf(text, sizeof text,
+                     "GET /?a HTTP/1.1\r\nHost: x\r\n\r\n"
+                     "GET /?b&crash HTTP/1.1\r\nHost: x\r\n\r\n"
+                     "POST /?c&crash HTTP/1.1\r\nHost: x\r\nContent-Length: %u\r\n\r\n",
+                     many[_i]);
+    memset(text + n, 'x', many[_i]);
+    n += (int)many[_i];
+    n += snprintf(text + n, sizeof text - (size_t)n,
+                  "GET /?d HTTP/1.1\r\nHost: x\r\n\r\nGET /?e HT");
+    ck_assert_int_eq(send(fd, text, (size_t)n, MSG_NOSIGNAL), n);
+    ck_assert_int_eq(next_answer(fd), 'A');
+    ck_assert_int_eq(next_answer(fd), 'F');
+    ck_assert_int_eq(next_answer(fd), 'F');
+    ck_assert_int_eq(next_answer(fd), 'A');
+    const char *rest = "TP/1.1\r\nHost: x\r\n\r\n", *more = " x\r\n\r\n";
+    ck_assert_int_eq(send(fd, rest, strlen(rest), MSG_NOSIGNAL), (ssize_t)strlen(rest));
+    ck_assert_int_eq(next_answer(fd), 'A');
+    ck_assert_int_eq(send(other, more, strlen(more), MSG_NOSIGNAL),
+                     (ssize_t)strlen(more));
+    ck_assert_int_eq(next_answer(other), 'A');
+    close(fd);
+    close(other);
+    struct adp_supervised s = field_end(&f);
+    ck_assert_uint_eq(s.restarts, 2);
+    ck_assert_uint_eq(s.inherited, 4);
+    ck_assert_uint_eq(s.partly_read + s.partly_written + s.unheld, 0);
+    field_close(&f);
+}
+END_TEST
+
 int main(void)
 {
     const char *options = "handle_segv=0:handle_abort=0:handle_sigbus=0:detect_leaks=0:"
@@ -134,6 +175,8 @@ int main(void)
     tcase_add_loop_test(t, no_http_request_fails_and_each_has_its_line, 0,
                         (int)(sizeof ways / sizeof ways[0]));
     tcase_add_test(t, what_was_decided_before_the_death_is_answered_as_decided);
+    tcase_add_loop_test(t, what_is_read_behind_the_request_that_kills_is_answered_too, 0,
+                        3);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

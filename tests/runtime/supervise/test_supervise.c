@@ -210,7 +210,7 @@ START_TEST(the_line_of_the_fault_says_which_request_and_policy)
 }
 END_TEST
 
-START_TEST(a_shadow_that_dies_is_named_and_the_governing_one_is_not_blamed)
+START_TEST(a_shadow_that_dies_is_named_and_the_governing_one_keeps_its_word)
 {
     struct field f = { .host = _i == 1, .options = { .hang_ms = 5000 } };
     const json_t *line = NULL;
@@ -225,8 +225,8 @@ START_TEST(a_shadow_that_dies_is_named_and_the_governing_one_is_not_blamed)
     ck_assert_str_eq(field_text(line, "fault"), "the policy died of SIGABRT");
     ck_assert_str_eq(field_text(line, "role"), "shadow");
     ck_assert_uint_eq(field_decisions(all, "one", "ticket_echo", &line), 1);
-    ck_assert_str_eq(field_text(line, "fault"),
-                     "the process died while the request was decided");
+    ck_assert_str_eq(field_text(line, "fault"), "");
+    ck_assert_str_eq(field_text(line, "verdict"), "admit");
     json_decref(all);
     field_close(&f);
 }
@@ -638,7 +638,7 @@ int main(void)
     /* Each with core alone, and with a host. */
     tcase_add_loop_test(t, the_line_of_the_fault_says_which_request_and_policy, 0, 2);
     tcase_add_loop_test(
-        t, a_shadow_that_dies_is_named_and_the_governing_one_is_not_blamed, 0, 2);
+        t, a_shadow_that_dies_is_named_and_the_governing_one_keeps_its_word, 0, 2);
     tcase_add_loop_test(
         t, the_first_death_restores_the_second_starts_afresh_the_third_quarantines, 0, 2);
     tcase_add_loop_test(t, tickets_survive_and_their_outcome_reaches_the_restored_policy,
