@@ -223,6 +223,12 @@ static void no_news(void *ctx, uint32_t generation, const char *const *keys, uin
     (void)ctx, (void)generation, (void)keys, (void)n;
 }
 
+static void *no_room(void *ctx, const char *key, size_t cap)
+{
+    (void)ctx, (void)key, (void)cap;
+    return NULL;
+}
+
 static void note_within(void *ctx, const char *key, uint64_t at_ns)
 {
     size_t at = strlen(calls);
@@ -238,6 +244,7 @@ START_TEST(what_is_beyond_knows_of_each_call_into_a_policy_at_a_reload)
     struct adp_beyond beyond = { .saved = nothing_saved,
                                  .quarantined = no_quarantine,
                                  .policies = no_news,
+                                 .save_begin = no_room,
                                  .within = note_within };
     const struct adp_host_options options = { .beyond = &beyond };
     ck_assert_ptr_nonnull(at);
@@ -286,6 +293,7 @@ START_TEST(a_log_that_somebody_else_writes_is_moved_by_them)
                                  .saved = nothing_saved,
                                  .quarantined = no_quarantine,
                                  .policies = no_news,
+                                 .save_begin = no_room,
                                  .within = note_within };
     const struct adp_host_options options = { .beyond = &beyond };
     ck_assert_ptr_nonnull(at);
