@@ -120,6 +120,14 @@ const char *adp_args_program(const struct adp_args *args)
     return args->argc && args->argv[0][0] ? args->argv[0] : "admitperf";
 }
 
+bool adp_args_take_operands(struct adp_args *args)
+{
+    int word;
+    while ((word = adp_args_next(args)) == ADP_ARGS_OPERAND)
+        ;
+    return word == ADP_ARGS_END;
+}
+
 const char *const *adp_args_operands(const struct adp_args *args)
 {
     return (const char *const *)args->operands;

@@ -50,6 +50,10 @@ struct adp_args adp_args_of(const struct adp_command *command, int argc, char **
 /* The program as it was called, which a shell takes again in the same folder. */
 const char *adp_args_program(const struct adp_args *args);
 
+/* Takes all words of a command that has no options. False: a mistake, or help was asked for;
+ * return args->exit. */
+bool adp_args_take_operands(struct adp_args *args);
+
 /* The operands met until now, args->n_operands of them; borrowed from argv. */
 const char *const *adp_args_operands(const struct adp_args *args);
 

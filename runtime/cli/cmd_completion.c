@@ -27,10 +27,8 @@ const struct adp_command adp_cmd_completion = {
 
 static int run(struct adp_args *args)
 {
-    for (int o; (o = adp_args_next(args)) != ADP_ARGS_END;) {
-        if (o != ADP_ARGS_OPERAND)
-            return args->exit;
-    }
+    if (!adp_args_take_operands(args))
+        return args->exit;
     for (int i = 0; args->n_operands == 1 && adp_completion_shells[i]; i++) {
         if (strcmp(args->operands[0], adp_completion_shells[i]) == 0) {
             adp_completion_print(stdout, i, adp_commands);

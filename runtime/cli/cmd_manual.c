@@ -25,10 +25,8 @@ const struct adp_command adp_cmd_manual = {
 
 static int run(struct adp_args *args)
 {
-    for (int o; (o = adp_args_next(args)) != ADP_ARGS_END;) {
-        if (o != ADP_ARGS_OPERAND)
-            return args->exit;
-    }
+    if (!adp_args_take_operands(args))
+        return args->exit;
     if (args->n_operands > 1)
         return adp_args_wrong(args, "one command, or none");
     if (args->n_operands == 0) {

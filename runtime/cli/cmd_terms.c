@@ -32,10 +32,8 @@ static int explain(const char *word)
 
 static int run(struct adp_args *args)
 {
-    for (int o; (o = adp_args_next(args)) != ADP_ARGS_END;) {
-        if (o != ADP_ARGS_OPERAND)
-            return args->exit;
-    }
+    if (!adp_args_take_operands(args))
+        return args->exit;
     int code = args->n_operands ? ADP_EXIT_DONE : explain(NULL);
     for (size_t i = 0; i < args->n_operands; i++) {
         if (explain(args->operands[i]) != ADP_EXIT_DONE)
