@@ -54,6 +54,16 @@ static bool raise_fence(void)
     return record->is_fenced = adp_fence_raise(record->whose, refused);
 }
 
+static void finishes_behind(enum adp_fence whose, void (*work)(void *))
+{
+    struct adp_child child;
+    struct adp_child_limit limit = { .ms = LIMIT_MS };
+    make_record();
+    record->whose = whose;
+    adp_child_run(&child, limit, work, NULL);
+    ck_assert(child.finished);
+}
+
 /* --- what is refused --- */
 
 enum { NOBODY = -1, PARENT = -4321, ITSELF = -4322 }; /* in place of an argument */
@@ -330,12 +340,7 @@ static void forks(void *none)
 
 START_TEST(who_is_to_fork_may)
 {
-    struct adp_child child;
-    struct adp_child_limit limit = { .ms = LIMIT_MS };
-    make_record();
-    record->whose = ADP_FENCE_FORK;
-    adp_child_run(&child, limit, forks, NULL);
-    ck_assert(child.finished);
+    finishes_behind(ADP_FENCE_FORK, forks);
     ck_assert(record->kept);
 }
 END_TEST
@@ -360,12 +365,7 @@ static void ask_for_limits(void *none)
 
 START_TEST(limits_alarms_and_closing_are_answered_and_not_done)
 {
-    struct adp_child child;
-    struct adp_child_limit limit = { .ms = LIMIT_MS };
-    make_record();
-    record->whose = ADP_FENCE_CHECK;
-    adp_child_run(&child, limit, ask_for_limits, NULL);
-    ck_assert(child.finished);
+    finishes_behind(ADP_FENCE_CHECK, ask_for_limits);
     if (!record->is_fenced)
         return;
     ck_assert_int_eq(record->answer, 0);
